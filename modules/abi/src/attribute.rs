@@ -5,28 +5,27 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use crate::abi::{ANY_SOURCE, Comm, Datatype, PROC_NULL, TAG_UB, Win};
-use crate::errhandler::no_window;
+use crate::abi::{Comm, Datatype};
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::Rank;
+use crate::rank::{Part, Slot};
 use crate::table::Table;
 
 /// `MPI_KEYVAL_INVALID`.
 const INVALID: c_int = 0;
 
 /// Predefined attributes of `MPI_COMM_WORLD`, and of all communicators.
-const PREDEFINED: std::ops::RangeInclusive<c_int> = 501..=507;
-const KEY_TAG_UB: c_int = 501;
-const KEY_IO: c_int = 502;
-const KEY_HOST: c_int = 503;
-const KEY_WTIME_IS_GLOBAL: c_int = 504;
-const KEY_APPNUM: c_int = 505;
-const KEY_LASTUSEDCODE: c_int = 506;
-const KEY_UNIVERSE_SIZE: c_int = 507;
+pub(crate) const PREDEFINED: std::ops::RangeInclusive<c_int> = 501..=507;
+pub(crate) const KEY_TAG_UB: c_int = 501;
+pub(crate) const KEY_IO: c_int = 502;
+pub(crate) const KEY_HOST: c_int = 503;
+pub(crate) const KEY_WTIME_IS_GLOBAL: c_int = 504;
+pub(crate) const KEY_APPNUM: c_int = 505;
+pub(crate) const KEY_LASTUSEDCODE: c_int = 506;
+pub(crate) const KEY_UNIVERSE_SIZE: c_int = 507;
 
 /// Kind of object that a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Comm,
     Type,
     Win,
@@ -34,11 +33,11 @@ enum Kind {
 
 type Copy =
     unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
+pub(crate) type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// Copy function of a key.
 #[derive(Debug, Clone, Copy)]
-enum Copying {
+pub(crate) enum Copying {
     /// Values are not copied (`MPI_COMM_NULL_COPY_FN`).
     Never,
     /// The pointer is copied (`MPI_COMM_DUP_FN`).
@@ -51,7 +50,7 @@ impl Copying {
     ///
     /// # Safety
     /// `function` must be a constant of the ABI or a valid function.
-    unsafe fn new(function: usize) -> Self {
+    pub(crate) unsafe fn new(function: usize) -> Self {
         match function {
             0 => Copying::Never,
             1 => Copying::Pointer,
@@ -63,7 +62,7 @@ impl Copying {
 
 /// A key.
 #[derive(Debug, Clone, Copy)]
-struct Key {
+pub(crate) struct Key {
     kind: Kind,
     copy: Copying,
     delete: Option<Delete>,
@@ -84,7 +83,7 @@ impl Values {
         self.0.swap(&from.0);
     }
 
-    fn get(&self, key: c_int) -> Option<*mut c_void> {
+    pub(crate) fn get(&self, key: c_int) -> Option<*mut c_void> {
         let values = self.0.borrow();
         let found = values.iter().find(|&&(other, _)| other == key);
         found.map(|&(_, value)| value)
@@ -102,13 +101,17 @@ impl Values {
 pub(crate) struct Attributes {
     keys: RefCell<Table<Key>>,
     /// Values of datatypes by handle. Ranks share predefined datatypes, but not their attributes.
-    types: RefCell<HashMap<Datatype, Rc<Values>>>,
+    pub(crate) types: RefCell<HashMap<Datatype, Rc<Values>>>,
     /// Values of predefined attributes. Programs get their addresses.
-    predefined: [Cell<c_int>; 7],
+    pub(crate) predefined: [Cell<c_int>; 7],
+}
+
+impl Part for Attributes {
+    const SLOT: Slot = Slot::Attributes;
 }
 
 impl Attributes {
-    fn create(
+    pub(crate) fn create(
         &self,
         kind: Kind,
         copy: Copying,
@@ -129,14 +132,14 @@ impl Attributes {
     }
 
     /// Frees a key. It stays valid while objects have values with it.
-    fn free(&self, kind: Kind, key: &mut c_int) -> Done {
+    pub(crate) fn free(&self, kind: Kind, key: &mut c_int) -> Done {
         self.key(kind, *key)?;
         self.change(*key, |key| key.is_freed = true);
         *key = INVALID;
         Ok(())
     }
 
-    fn key(&self, kind: Kind, key: c_int) -> Done<Key> {
+    pub(crate) fn key(&self, kind: Kind, key: c_int) -> Done<Key> {
         if key == INVALID {
             return fail!(Keyval, "the attribute key is MPI_KEYVAL_INVALID");
         }
@@ -166,7 +169,14 @@ impl Attributes {
     }
 
     /// Sets a value of an object. Deletes the value that the object has.
-    fn set(&self, kind: Kind, object: usize, of: &Values, key: c_int, value: *mut c_void) -> Done {
+    pub(crate) fn set(
+        &self,
+        kind: Kind,
+        object: usize,
+        of: &Values,
+        key: c_int,
+        value: *mut c_void,
+    ) -> Done {
         let function = self.key(kind, key)?;
         if let Some(before) = of.get(key) {
             call_delete(&function, object, key, before)?;
@@ -187,7 +197,7 @@ impl Attributes {
     }
 
     /// Deletes a value of an object. Does nothing if the object has none, as other implementations.
-    fn delete(&self, kind: Kind, object: usize, of: &Values, key: c_int) -> Done {
+    pub(crate) fn delete(&self, kind: Kind, object: usize, of: &Values, key: c_int) -> Done {
         let function = self.key(kind, key)?;
         let Some(value) = of.get(key) else {
             return Ok(());
@@ -283,25 +293,8 @@ impl Attributes {
         Ok(())
     }
 
-    fn values_of_type(&self, datatype: Datatype) -> Option<Rc<Values>> {
+    pub(crate) fn values_of_type(&self, datatype: Datatype) -> Option<Rc<Values>> {
         self.types.borrow().get(&datatype).cloned()
-    }
-
-    /// Returns the address of the value of a predefined attribute of communicators.
-    fn predefined(&self, this: &Rank, key: c_int) -> Done<*mut c_void> {
-        let value = match key {
-            KEY_TAG_UB => TAG_UB,
-            KEY_IO => ANY_SOURCE,
-            KEY_HOST => PROC_NULL,
-            KEY_WTIME_IS_GLOBAL => 1,
-            KEY_APPNUM => 0,
-            KEY_LASTUSEDCODE => this.errhandlers.last_code(),
-            KEY_UNIVERSE_SIZE => this.communicators.get(Comm::WORLD)?.size() as c_int,
-            _ => return fail!(Keyval, "the attribute key {key} is for windows"),
-        };
-        let cell = &self.predefined[(key - PREDEFINED.start()) as usize];
-        cell.set(value);
-        Ok(cell.as_ptr().cast())
     }
 }
 
@@ -314,138 +307,6 @@ fn call_delete(key: &Key, object: usize, handle: c_int, value: *mut c_void) -> D
         }
     }
     Ok(())
-}
-
-/// Writes an attribute and whether it exists.
-///
-/// # Safety
-/// The pointers must be valid for writing a pointer and an integer.
-unsafe fn write(found: Option<*mut c_void>, value: *mut c_void, flag: *mut c_int) -> Done {
-    if value.is_null() || flag.is_null() {
-        return fail!(Arg, "the argument for the attribute or the flag is null");
-    }
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        flag.write(found.is_some().into());
-        if let Some(found) = found {
-            value.cast::<*mut c_void>().write(found);
-        }
-    }
-    Ok(())
-}
-
-fn get_comm(this: &Rank, comm: Comm, key: c_int) -> Done<Option<*mut c_void>> {
-    let by = this.communicators.get(comm)?;
-    if PREDEFINED.contains(&key) {
-        return this.attributes.predefined(this, key).map(Some);
-    }
-    this.attributes.key(Kind::Comm, key)?;
-    Ok(by.attributes.get(key))
-}
-
-fn set_comm(this: &Rank, comm: Comm, key: c_int, value: *mut c_void) -> Done {
-    let by = this.communicators.get(comm)?;
-    let attributes = &this.attributes;
-    attributes.set(Kind::Comm, comm.0, &by.attributes, key, value)
-}
-
-fn delete_comm(this: &Rank, comm: Comm, key: c_int) -> Done {
-    let by = this.communicators.get(comm)?;
-    this.attributes
-        .delete(Kind::Comm, comm.0, &by.attributes, key)
-}
-
-/// Creates a key. The functions are constants of the ABI or functions of the program.
-///
-/// # Safety
-/// The functions must be valid, and `to` must be valid for writing.
-unsafe fn create(
-    this: &Rank,
-    kind: Kind,
-    copy: usize,
-    delete: Option<Delete>,
-    to: *mut c_int,
-    state: *mut c_void,
-) -> Done {
-    if to.is_null() {
-        return fail!(Arg, "the argument for the attribute key is null");
-    }
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        let copy = Copying::new(copy);
-        to.write(this.attributes.create(kind, copy, delete, state)?);
-    }
-    Ok(())
-}
-
-/// Frees a key, and sets it to `MPI_KEYVAL_INVALID`.
-///
-/// # Safety
-/// `key` must be null or valid.
-unsafe fn free(this: &Rank, kind: Kind, key: *mut c_int) -> Done {
-    // SAFETY: guaranteed by the caller.
-    match unsafe { key.as_mut() } {
-        Some(key) => this.attributes.free(kind, key),
-        None => fail!(Arg, "the argument for the attribute key is null"),
-    }
-}
-
-export! {
-    fn MPI_Comm_create_keyval(
-        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
-    ) on World => |this| create(this, Kind::Comm, copy, delete, key, state);
-    fn MPI_Keyval_create(
-        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
-    ) on World => |this| create(this, Kind::Comm, copy, delete, key, state);
-    fn MPI_Type_create_keyval(
-        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
-    ) on World => |this| create(this, Kind::Type, copy, delete, key, state);
-    fn MPI_Win_create_keyval(
-        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
-    ) on World => |this| create(this, Kind::Win, copy, delete, key, state);
-    fn MPI_Comm_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Comm, key);
-    fn MPI_Keyval_free(key: *mut c_int) on World => |this| free(this, Kind::Comm, key);
-    fn MPI_Type_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Type, key);
-    fn MPI_Win_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Win, key);
-    fn MPI_Comm_set_attr(comm: Comm, key: c_int, value: *mut c_void) on comm => |this| {
-        set_comm(this, comm, key, value)
-    };
-    fn MPI_Attr_put(comm: Comm, key: c_int, value: *mut c_void) on comm => |this| {
-        set_comm(this, comm, key, value)
-    };
-    fn MPI_Comm_get_attr(
-        comm: Comm, key: c_int, value: *mut c_void, flag: *mut c_int,
-    ) on comm => |this| write(get_comm(this, comm, key)?, value, flag);
-    fn MPI_Attr_get(
-        comm: Comm, key: c_int, value: *mut c_void, flag: *mut c_int,
-    ) on comm => |this| write(get_comm(this, comm, key)?, value, flag);
-    fn MPI_Comm_delete_attr(comm: Comm, key: c_int) on comm => |this| {
-        delete_comm(this, comm, key)
-    };
-    fn MPI_Attr_delete(comm: Comm, key: c_int) on comm => |this| delete_comm(this, comm, key);
-    fn MPI_Type_set_attr(datatype: Datatype, key: c_int, value: *mut c_void) on World => |this| {
-        this.datatypes.any(datatype)?;
-        let values = Rc::clone(this.attributes.types.borrow_mut().entry(datatype).or_default());
-        this.attributes.set(Kind::Type, datatype.0, &values, key, value)
-    };
-    fn MPI_Type_get_attr(
-        datatype: Datatype, key: c_int, value: *mut c_void, flag: *mut c_int,
-    ) on World => |this| {
-        this.datatypes.any(datatype)?;
-        this.attributes.key(Kind::Type, key)?;
-        let values = this.attributes.values_of_type(datatype);
-        write(values.and_then(|values| values.get(key)), value, flag)
-    };
-    fn MPI_Type_delete_attr(datatype: Datatype, key: c_int) on World => |this| {
-        this.datatypes.any(datatype)?;
-        let values = this.attributes.values_of_type(datatype).unwrap_or_default();
-        this.attributes.delete(Kind::Type, datatype.0, &values, key)
-    };
-    fn MPI_Win_set_attr(win: Win, _key: c_int, _value: *mut c_void) on World => |_| no_window(win);
-    fn MPI_Win_get_attr(
-        win: Win, _key: c_int, _value: *mut c_void, _flag: *mut c_int,
-    ) on World => |_| no_window(win);
-    fn MPI_Win_delete_attr(win: Win, _key: c_int) on World => |_| no_window(win);
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use std::rc::Rc;
 use graphmap_runtime::mpi::Packed;
 
 use crate::abi::Datatype;
+use crate::datatype::Datatypes;
 use crate::datatype::Type;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Elements in memory.
@@ -30,7 +32,7 @@ impl Elements {
         let Ok(count) = usize::try_from(count) else {
             return fail!(Count, "the count {count} is negative");
         };
-        let layout = this.datatypes.get(of)?;
+        let layout = Datatypes::of(this).get(of)?;
         let bytes = count.checked_mul(layout.size);
         if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             return fail!(

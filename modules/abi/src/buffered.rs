@@ -14,12 +14,15 @@ use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::{Request as _, SendMode};
 
 use crate::abi::{Comm, Request, Session, Status};
-use crate::call::On;
+use crate::communicator::Communicators;
 use crate::error::{Class, Done, Fail, fail};
 use crate::export::Number;
-use crate::point_to_point::{Outgoing, cancelled};
-use crate::rank::Rank;
+use crate::message::{Outgoing, cancelled};
+use crate::on::On;
+use crate::rank::{Part, Rank, Slot};
+use crate::request::Requests;
 use crate::request::{Complete, Started};
+use crate::session::Sessions;
 
 /// `MPI_BUFFER_AUTOMATIC`: a buffer without a limit.
 const AUTOMATIC: usize = 2;
@@ -75,6 +78,10 @@ impl Buffer {
 #[derive(Default)]
 pub(crate) struct Buffers {
     all: RefCell<HashMap<Owner, Buffer>>,
+}
+
+impl Part for Buffers {
+    const SLOT: Slot = Slot::Buffers;
 }
 
 impl Buffers {
@@ -206,63 +213,63 @@ impl Started for Buffered {
 
 /// Adds a request that is complete.
 fn complete(this: &Rank) -> Done<Request> {
-    this.requests.add(Complete(Ok(Status::EMPTY)))
+    Requests::of(this).add(Complete(Ok(Status::EMPTY)))
 }
 
 export! {
     fn MPI_Buffer_attach, MPI_Buffer_attach_c<C>(
         buffer: *mut c_void, size: C,
-    ) on World => |this| this.buffers.attach(Owner::Rank, buffer, size.get());
+    ) on World => |this| Buffers::of(this).attach(Owner::Rank, buffer, size.get());
     fn MPI_Buffer_detach, MPI_Buffer_detach_c<C>(
         buffer: *mut c_void, size: *mut C,
-    ) on World => |this| this.buffers.detach(Owner::Rank, buffer, size);
-    fn MPI_Buffer_flush() on World => |this| this.buffers.flush(Owner::Rank);
+    ) on World => |this| Buffers::of(this).detach(Owner::Rank, buffer, size);
+    fn MPI_Buffer_flush() on World => |this| Buffers::of(this).flush(Owner::Rank);
     fn MPI_Buffer_iflush(request: *mut Request) on World => |this| {
-        this.buffers.flush(Owner::Rank)?;
+        Buffers::of(this).flush(Owner::Rank)?;
         request.write(complete(this)?);
         Ok(())
     };
     fn MPI_Comm_attach_buffer, MPI_Comm_attach_buffer_c<C>(
         comm: Comm, buffer: *mut c_void, size: C,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
-        this.buffers.attach(Owner::Comm(comm), buffer, size.get())
+        Communicators::of(this).get(comm)?;
+        Buffers::of(this).attach(Owner::Comm(comm), buffer, size.get())
     };
     fn MPI_Comm_detach_buffer, MPI_Comm_detach_buffer_c<C>(
         comm: Comm, buffer: *mut c_void, size: *mut C,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
-        this.buffers.detach(Owner::Comm(comm), buffer, size)
+        Communicators::of(this).get(comm)?;
+        Buffers::of(this).detach(Owner::Comm(comm), buffer, size)
     };
     fn MPI_Session_attach_buffer, MPI_Session_attach_buffer_c<C>(
         session: Session, buffer: *mut c_void, size: C,
     ) on session => |this| {
-        this.sessions.check(session)?;
-        this.buffers.attach(Owner::Session(session), buffer, size.get())
+        Sessions::of(this).check(session)?;
+        Buffers::of(this).attach(Owner::Session(session), buffer, size.get())
     };
     fn MPI_Session_detach_buffer, MPI_Session_detach_buffer_c<C>(
         session: Session, buffer: *mut c_void, size: *mut C,
     ) on session => |this| {
-        this.sessions.check(session)?;
-        this.buffers.detach(Owner::Session(session), buffer, size)
+        Sessions::of(this).check(session)?;
+        Buffers::of(this).detach(Owner::Session(session), buffer, size)
     };
     fn MPI_Session_flush_buffer(session: Session) on session => |this| {
-        this.sessions.check(session)?;
-        this.buffers.flush(Owner::Session(session))
+        Sessions::of(this).check(session)?;
+        Buffers::of(this).flush(Owner::Session(session))
     };
     fn MPI_Session_iflush_buffer(session: Session, request: *mut Request) on session => |this| {
-        this.sessions.check(session)?;
-        this.buffers.flush(Owner::Session(session))?;
+        Sessions::of(this).check(session)?;
+        Buffers::of(this).flush(Owner::Session(session))?;
         request.write(complete(this)?);
         Ok(())
     };
     fn MPI_Comm_flush_buffer(comm: Comm) on comm => |this| {
-        this.communicators.get(comm)?;
-        this.buffers.flush(Owner::Comm(comm))
+        Communicators::of(this).get(comm)?;
+        Buffers::of(this).flush(Owner::Comm(comm))
     };
     fn MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) on comm => |this| {
-        this.communicators.get(comm)?;
-        this.buffers.flush(Owner::Comm(comm))?;
+        Communicators::of(this).get(comm)?;
+        Buffers::of(this).flush(Owner::Comm(comm))?;
         request.write(complete(this)?);
         Ok(())
     };

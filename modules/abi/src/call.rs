@@ -5,49 +5,15 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use crate::abi::{Comm, Session};
+use crate::communicator::Communicators;
+use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
-use crate::host;
-use crate::rank::{self, Phase, Rank};
-use crate::watch;
-
-/// Object whose error handler handles the errors of a call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum On {
-    /// A communicator.
-    Of(Comm),
-    /// No object: `MPI_COMM_SELF`, and `MPI_COMM_WORLD` if that has the default handler (MPI-5.0,
-    /// section 9.3).
-    World,
-    /// The object of the request that the call has completed, or no object.
-    Requests,
-    /// A session.
-    In(Session),
-    /// `MPI_FILE_NULL`, whose error handler handles the errors of files that do not exist.
-    Files,
-    /// No object, for functions that may be called before `MPI_Init` and after `MPI_Finalize`.
-    Always,
-}
-
-impl From<Comm> for On {
-    fn from(comm: Comm) -> Self {
-        On::Of(comm)
-    }
-}
-
-impl From<Session> for On {
-    fn from(session: Session) -> Self {
-        On::In(session)
-    }
-}
-
-/// Call that a rank makes: the name of the function, and the address in the program to which it
-/// returns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
-    pub(crate) name: &'static str,
-    pub(crate) address: usize,
-}
+use crate::leave::leave;
+use crate::on::On;
+use crate::rank::{self, Call, Part, Phase, Rank};
+use crate::request::Requests;
+use crate::session::Sessions;
+use crate::{singleton, watch};
 
 /// Returns the return address of the exported function that this function is inlined into. The
 /// library is compiled with frame pointers.
@@ -69,14 +35,14 @@ fn return_address() -> usize {
 #[inline(always)]
 pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> Done) -> c_int {
     let address = return_address();
-    let rank = rank::current().unwrap_or_else(|| host::adopt(name));
+    let rank = rank::current().unwrap_or_else(|| singleton::adopt(name));
     rank.call.set(Some(Call { name, address }));
     watch::progress();
     // The frames of the program below must not be unwound.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        rank.check_phase(name, on)?;
+        check_phase(&rank, name, on)?;
         let done = body(&rank);
-        rank.requests.progress_freed();
+        Requests::of(&rank).progress_freed();
         done
     }));
     match outcome {
@@ -85,7 +51,7 @@ pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> D
         Err(payload) => {
             rank.fail(format!("internal error in {name}: {}", text(&*payload)));
             drop(payload);
-            rank::leave(rank)
+            leave(rank)
         }
     }
 }
@@ -101,27 +67,40 @@ fn text(payload: &(dyn std::any::Any + Send)) -> &str {
 #[cold]
 fn raise(rank: Rc<Rank>, name: &'static str, on: On, fail: Fail) -> c_int {
     let class = fail.class as c_int;
-    let handled = catch_unwind(AssertUnwindSafe(|| rank.handle(name, on, &fail)));
+    let handled = catch_unwind(AssertUnwindSafe(|| handle(&rank, name, on, &fail)));
     match handled {
         Ok(true) => class,
         Ok(false) | Err(_) => {
             rank.fail(format!("{name}: {}", fail.text));
             drop(fail);
-            rank::leave(rank)
+            leave(rank)
         }
     }
 }
 
-impl Rank {
-    /// Returns an error if the rank is not initialized, for functions that need it.
-    #[inline(always)]
-    fn check_phase(&self, name: &str, on: On) -> Done {
-        match (self.phase.get(), on) {
-            (Phase::Initialized, _) | (_, On::Always | On::In(_)) => Ok(()),
-            // The sessions model needs no MPI_Init.
-            _ if self.sessions.is_open() => Ok(()),
-            (phase, _) => wrong_phase(phase, name),
-        }
+/// Calls the error handler for an error of a call. Returns false if the error is fatal.
+fn handle(rank: &Rc<Rank>, name: &str, on: On, fail: &Fail) -> bool {
+    let communicators = Communicators::of(rank);
+    match on {
+        On::Of(comm) => communicators.handle(comm, fail),
+        On::Requests => handle(rank, name, Requests::of(rank).failing(), fail),
+        On::In(session) => match Sessions::of(rank).handler(session) {
+            Ok(handler) => handler.call(session.0, fail.class as c_int),
+            Err(_) => communicators.handle_without(fail),
+        },
+        On::Files => Errhandlers::of(rank).handle_file(name, fail),
+        On::World | On::Always => communicators.handle_without(fail),
+    }
+}
+
+/// Returns an error if the rank is not initialized, for functions that need it.
+#[inline(always)]
+fn check_phase(rank: &Rank, name: &str, on: On) -> Done {
+    match (rank.phase.get(), on) {
+        (Phase::Initialized, _) | (_, On::Always | On::In(_)) => Ok(()),
+        // The sessions model needs no MPI_Init.
+        _ if Sessions::of(rank).is_open() => Ok(()),
+        (phase, _) => wrong_phase(phase, name),
     }
 }
 

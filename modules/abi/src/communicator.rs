@@ -14,16 +14,21 @@ use crate::abi::{
     CONGRUENT, Comm, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, PROC_NULL, Request, SIMILAR,
     Status, UNDEFINED, UNEQUAL,
 };
+use crate::arguments::{get, put, write_text};
+use crate::attribute::Attributes;
 use crate::attribute::Values;
-use crate::environment::{get, put, write_text};
+use crate::errhandler::Errhandlers;
 use crate::errhandler::{Handler, Kind};
 use crate::error::{Class, Done, Fail, fail};
+use crate::group::Groups;
 use crate::group::rank_in;
+use crate::info::Infos;
 use crate::info::Pairs;
-use crate::rank::{self, Rank, invalid};
+use crate::rank::{self, Part, Rank, Slot, invalid};
+use crate::request::Requests;
 use crate::request::Started;
 use crate::table::Table;
-use crate::topology::Topology;
+use crate::topology::shape::Topology;
 use crate::wait::{poll_ready, wait};
 
 /// Values of the argument of `MPI_Comm_split_type`.
@@ -68,6 +73,10 @@ pub(crate) struct Communicators {
     alone: OnceCell<Rc<Communicator>>,
     /// A communicator that is being created has a handle without an object.
     table: RefCell<Table<Option<Rc<Communicator>>>>,
+}
+
+impl Part for Communicators {
+    const SLOT: Slot = Slot::Communicators;
 }
 
 impl Communicator {
@@ -311,14 +320,12 @@ struct Duplication {
 impl Duplication {
     /// Starts the duplication of a communicator, and copies its attributes.
     fn new(this: &Rank, comm: Comm, hints: Info) -> Done<Self> {
-        let parent = this.communicators.get(comm)?;
-        let hints = this.infos.argument(hints)?;
+        let parent = Communicators::of(this).get(comm)?;
+        let hints = Infos::of(this).argument(hints)?;
         let attributes = Values::default();
         // All ranks must take part, even if a function of the program fails here.
         let copying = parent.copy();
-        let copied = this
-            .attributes
-            .copy_comm(comm, &parent.attributes, &attributes);
+        let copied = Attributes::of(this).copy_comm(comm, &parent.attributes, &attributes);
         if let Err(fail) = copied {
             wait(copying)?;
             return Err(fail);
@@ -329,7 +336,7 @@ impl Duplication {
         Ok(Duplication {
             copying: RefCell::new(copying),
             made: RefCell::new(None),
-            handle: this.communicators.reserve()?,
+            handle: Communicators::of(this).reserve()?,
             handler,
             hints: known,
             attributes,
@@ -343,7 +350,7 @@ impl Duplication {
             Some(made) => made,
             None => std::task::ready!(self.copying.get_mut().as_mut().poll(context)),
         };
-        let communicators = &this.communicators;
+        let communicators = &Communicators::of(this);
         let made = match made {
             Ok(ranks) => communicators.set(self.handle, ranks),
             Err(error) => {
@@ -393,12 +400,12 @@ fn is_hint(key: &[u8], value: &[u8]) -> bool {
 }
 
 fn free(this: &Rank, comm: Comm) -> Done {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     if [Comm::WORLD, Comm::SELF].contains(&comm) {
         return fail!(Comm, "a predefined communicator cannot be freed");
     }
-    this.attributes.delete_comm(comm, &by.attributes)?;
-    this.communicators.remove(comm);
+    Attributes::of(this).delete_comm(comm, &by.attributes)?;
+    Communicators::of(this).remove(comm);
     Ok(())
 }
 
@@ -411,7 +418,7 @@ fn compare(left: &Communicator, right: &Communicator) -> Comparison {
 }
 
 fn split(this: &Rank, comm: Comm, colour: c_int, key: c_int) -> Done<Comm> {
-    let parent = this.communicators.get(comm)?;
+    let parent = Communicators::of(this).get(comm)?;
     let colour = match u32::try_from(colour) {
         Ok(colour) => Some(colour),
         Err(_) if colour == UNDEFINED => None,
@@ -420,19 +427,19 @@ fn split(this: &Rank, comm: Comm, colour: c_int, key: c_int) -> Done<Comm> {
     match &parent.ranks {
         Ranks::Intra(ranks) => {
             let made = wait(ranks.split(colour, key.into()))?;
-            this.communicators.derive_some(&parent, made)
+            Communicators::of(this).derive_some(&parent, made)
         }
         Ranks::Inter(ranks) => match wait(ranks.split(colour, key.into()))? {
-            Some(made) => this.communicators.derive(&parent, Ranks::Inter(made)),
+            Some(made) => Communicators::of(this).derive(&parent, Ranks::Inter(made)),
             None => Ok(Comm::NULL),
         },
     }
 }
 
 fn split_type(this: &Rank, comm: Comm, by: c_int, key: c_int, info: Info) -> Done<Comm> {
-    let parent = this.communicators.get(comm)?;
+    let parent = Communicators::of(this).get(comm)?;
     let ranks = parent.intra()?;
-    let hints = this.infos.argument(info)?;
+    let hints = Infos::of(this).argument(info)?;
     let is_shared = match by {
         TYPE_SHARED => true,
         // The OS process is the only resource that is known.
@@ -446,12 +453,12 @@ fn split_type(this: &Rank, comm: Comm, by: c_int, key: c_int, info: Info) -> Don
         true => Some(wait(ranks.split_type(SplitType::OsProcess, key.into()))?),
         false => wait(ranks.split(None, key.into()))?,
     };
-    this.communicators.derive_some(&parent, made)
+    Communicators::of(this).derive_some(&parent, made)
 }
 
 fn create(this: &Rank, comm: Comm, group: Group) -> Done<Comm> {
-    let parent = this.communicators.get(comm)?;
-    let group = this.groups.get(group)?;
+    let parent = Communicators::of(this).get(comm)?;
+    let group = Groups::of(this).get(group)?;
     if group.difference(parent.group()).size() > 0 {
         return fail!(
             Group,
@@ -461,13 +468,13 @@ fn create(this: &Rank, comm: Comm, group: Group) -> Done<Comm> {
     match &parent.ranks {
         Ranks::Intra(ranks) => {
             let made = wait(ranks.create(&group))?;
-            this.communicators.derive_some(&parent, made)
+            Communicators::of(this).derive_some(&parent, made)
         }
         Ranks::Inter(ranks) => {
             let rank = rank_in(this, &group)?;
             let key = rank.unwrap_or_default() as i64;
             match wait(ranks.split(rank.map(|_| 0), key))? {
-                Some(made) => this.communicators.derive(&parent, Ranks::Inter(made)),
+                Some(made) => Communicators::of(this).derive(&parent, Ranks::Inter(made)),
                 None => Ok(Comm::NULL),
             }
         }
@@ -475,13 +482,13 @@ fn create(this: &Rank, comm: Comm, group: Group) -> Done<Comm> {
 }
 
 fn create_group(this: &Rank, comm: Comm, group: Group, tag: c_int) -> Done<Comm> {
-    let parent = this.communicators.get(comm)?;
-    let group = this.groups.get(group)?;
+    let parent = Communicators::of(this).get(comm)?;
+    let group = Groups::of(this).get(group)?;
     if tag < 0 {
         return fail!(Tag, "the tag {tag} is negative");
     }
     let made = wait(parent.intra()?.create_group(&group, tag))?;
-    this.communicators.derive_some(&parent, made)
+    Communicators::of(this).derive_some(&parent, made)
 }
 
 /// Returns the tag of a creation from groups.
@@ -499,14 +506,18 @@ pub(crate) unsafe fn string_tag(tag: *const c_char) -> Done<String> {
 }
 
 export! {
+    fn MPI_Comm_group(comm: Comm, group: *mut Group) on comm => |this| {
+        let by = Communicators::of(this).get(comm)?;
+        put(group, Groups::of(this).add(by.group().clone())?)
+    };
     fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) on comm => |this| {
-        put(rank, this.communicators.get(comm)?.rank() as c_int)
+        put(rank, Communicators::of(this).get(comm)?.rank() as c_int)
     };
     fn MPI_Comm_size(comm: Comm, size: *mut c_int) on comm => |this| {
-        put(size, this.communicators.get(comm)?.size() as c_int)
+        put(size, Communicators::of(this).get(comm)?.size() as c_int)
     };
     fn MPI_Comm_compare(left: Comm, right: Comm, result: *mut c_int) on left => |this| {
-        let (left, right) = (this.communicators.get(left)?, this.communicators.get(right)?);
+        let (left, right) = (Communicators::of(this).get(left)?, Communicators::of(this).get(right)?);
         put(result, match compare(&left, &right) {
             Comparison::Identical => IDENT,
             Comparison::Congruent => CONGRUENT,
@@ -525,14 +536,14 @@ export! {
     fn MPI_Comm_idup(comm: Comm, new: *mut Comm, request: *mut Request) on comm => |this| {
         let duplication = Duplication::new(this, comm, Info::NULL)?;
         put(new, duplication.handle)?;
-        put(request, this.requests.add(duplication)?)
+        put(request, Requests::of(this).add(duplication)?)
     };
     fn MPI_Comm_idup_with_info(
         comm: Comm, info: Info, new: *mut Comm, request: *mut Request,
     ) on comm => |this| {
         let duplication = Duplication::new(this, comm, info)?;
         put(new, duplication.handle)?;
-        put(request, this.requests.add(duplication)?)
+        put(request, Requests::of(this).add(duplication)?)
     };
     fn MPI_Comm_split(comm: Comm, colour: c_int, key: c_int, new: *mut Comm) on comm => |this| {
         put(new, split(this, comm, colour, key)?)
@@ -553,16 +564,16 @@ export! {
     fn MPI_Comm_create_from_group(
         group: Group, tag: *const c_char, info: Info, errhandler: Errhandler, new: *mut Comm,
     ) on World => |this| {
-        let group = this.groups.get(group)?;
+        let group = Groups::of(this).get(group)?;
         let tag = string_tag(tag)?;
-        let hints = this.infos.argument(info)?;
-        let handler = this.errhandlers.get(errhandler, Kind::Comm)?;
+        let hints = Infos::of(this).argument(info)?;
+        let handler = Errhandlers::of(this).get(errhandler, Kind::Comm)?;
         let Some(made) = wait(core::create_from_group(&group, &tag))? else {
             put(new, Comm::NULL)?;
             return Ok(());
         };
-        let handle = this.communicators.add(Ranks::Intra(made))?;
-        let made = this.communicators.get(handle)?;
+        let handle = Communicators::of(this).add(Ranks::Intra(made))?;
+        let made = Communicators::of(this).get(handle)?;
         made.handler.replace(handler);
         made.hints.borrow_mut().update(&hints, is_hint);
         put(new, handle)
@@ -582,7 +593,7 @@ export! {
         put(comm, Comm::NULL)
     };
     fn MPI_Comm_set_name(comm: Comm, name: *const c_char) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         if name.is_null() {
             return fail!(Arg, "the name is null");
         }
@@ -593,19 +604,19 @@ export! {
     fn MPI_Comm_get_name(comm: Comm, name: *mut c_char, length: *mut c_int) on comm => |this| {
         let text = match comm {
             Comm::NULL => b"MPI_COMM_NULL".to_vec(),
-            comm => this.communicators.get(comm)?.name(),
+            comm => Communicators::of(this).get(comm)?.name(),
         };
         write_text(&text, MAX_OBJECT_NAME, name, length);
         Ok(())
     };
     fn MPI_Comm_set_info(comm: Comm, info: Info) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let hints = this.infos.read(info, Pairs::clone)?;
+        let by = Communicators::of(this).get(comm)?;
+        let hints = Infos::of(this).read(info, Pairs::clone)?;
         by.hints.borrow_mut().update(&hints, is_hint);
         Ok(())
     };
     fn MPI_Comm_get_info(comm: Comm, info: *mut Info) on comm => |this| {
-        let hints = this.communicators.get(comm)?.hints.borrow().clone();
-        put(info, this.infos.add(hints)?)
+        let hints = Communicators::of(this).get(comm)?.hints.borrow().clone();
+        put(info, Infos::of(this).add(hints)?)
     };
 }

@@ -9,8 +9,13 @@ use std::time::Instant;
 use crate::abi::{
     Aint, Comm, Info, MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD_FUNNELED,
 };
+use crate::arguments::{host, put, write_text};
+use crate::attribute::Attributes;
+use crate::communicator::Communicators;
 use crate::error::{Done, fail};
+use crate::info::Infos;
 use crate::info::Pairs;
+use crate::rank::Part as _;
 use crate::rank::{Phase, Rank};
 
 /// Version of the standard.
@@ -23,78 +28,18 @@ fn initialize(this: &Rank) -> Done {
         return fail!(Other, "MPI_Init was called twice");
     }
     this.phase.set(Phase::Initialized);
-    this.communicators.initialize()
+    Communicators::of(this).initialize()
 }
 
 fn finalize(this: &Rank) -> Done {
-    let world = this.communicators.get(Comm::WORLD)?;
+    let world = Communicators::of(this).get(Comm::WORLD)?;
     for comm in [Comm::SELF, Comm::WORLD] {
-        let by = this.communicators.get(comm)?;
-        this.attributes.delete_comm(comm, &by.attributes)?;
+        let by = Communicators::of(this).get(comm)?;
+        Attributes::of(this).delete_comm(comm, &by.attributes)?;
     }
     crate::wait::wait(world.intra()?.barrier())?;
     this.phase.set(Phase::Finalized);
     Ok(())
-}
-
-/// Writes a result of a call.
-///
-/// # Safety
-/// `to` must be null or valid for writing.
-///
-/// # Errors
-/// [`Class::Arg`](crate::error::Class::Arg) if the pointer is null.
-pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Done {
-    if to.is_null() {
-        return fail!(Arg, "the argument for a result is null");
-    }
-    // SAFETY: the pointer is valid, as the caller guarantees.
-    unsafe { to.write(value) };
-    Ok(())
-}
-
-/// Reads a handle that the call may change.
-///
-/// # Safety
-/// `from` must be null or valid for reading.
-///
-/// # Errors
-/// [`Class::Arg`](crate::error::Class::Arg) if the pointer is null.
-pub(crate) unsafe fn get<T: Copy>(from: *const T) -> Done<T> {
-    // SAFETY: guaranteed by the caller.
-    match unsafe { from.as_ref() } {
-        Some(value) => Ok(*value),
-        None => fail!(Arg, "the pointer to a handle is null"),
-    }
-}
-
-/// Writes a string and its length. Does nothing with a null pointer. The buffer has `size` bytes.
-///
-/// # Safety
-/// The buffer must have `size` bytes, and `length` must be null or valid for writing.
-pub(crate) unsafe fn write_text(value: &[u8], size: usize, to: *mut c_char, length: *mut c_int) {
-    let value = &value[..value.len().min(size - 1)];
-    if to.is_null() {
-        return;
-    }
-    // SAFETY: the text and its end fit the buffer.
-    unsafe {
-        ptr::copy_nonoverlapping(value.as_ptr(), to.cast(), value.len());
-        to.add(value.len()).write(0);
-        if !length.is_null() {
-            length.write(value.len() as c_int);
-        }
-    }
-}
-
-/// Returns the name of the host.
-pub(crate) fn host() -> Vec<u8> {
-    let mut name = vec![0u8; MAX_PROCESSOR_NAME];
-    // SAFETY: the buffer has this size.
-    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-    let end = name.iter().position(|&byte| byte == 0);
-    name.truncate(end.unwrap_or(0));
-    name
 }
 
 export! {
@@ -129,7 +74,7 @@ export! {
     };
     fn MPI_Abort(comm: Comm, code: c_int) on Always => |this| {
         crate::report::record_status(code);
-        let name = this.communicators.get(comm).map(|by| by.name()).unwrap_or_default();
+        let name = Communicators::of(this).get(comm).map(|by| by.name()).unwrap_or_default();
         let name = String::from_utf8_lossy(&name);
         this.fail(format!("called MPI_Abort with code {code} on communicator \"{name}\""));
         // The rank has failed, so its entry into MPI ends it.
@@ -150,7 +95,7 @@ export! {
         if base.is_null() {
             return fail!(Arg, "the argument for the address is null");
         }
-        let alignment = this.infos.argument(info)?;
+        let alignment = Infos::of(this).argument(info)?;
         let alignment = alignment.get(b"mpi_minimum_memory_alignment");
         let alignment = alignment.and_then(|text| str::from_utf8(text).ok()?.parse().ok());
         let alignment = alignment.filter(|it: &usize| it.is_power_of_two()).unwrap_or(16).max(16);
@@ -172,7 +117,7 @@ export! {
         put(address, location as Aint)
     };
     fn MPI_Get_hw_resource_info(info: *mut Info) on Always => |this| {
-        put(info, this.infos.add(Pairs::default())?)
+        put(info, Infos::of(this).add(Pairs::default())?)
     };
     fn MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) on Always => |_| {
         put(major, ABI_VERSION.0)?;
@@ -183,13 +128,13 @@ export! {
         for key in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
             pairs.set(key.as_bytes(), b"8");
         }
-        put(info, this.infos.add(pairs)?)
+        put(info, Infos::of(this).add(pairs)?)
     };
     fn MPI_Abi_get_fortran_info(info: *mut Info) on Always => |this| {
-        put(info, this.infos.add(fortran())?)
+        put(info, Infos::of(this).add(fortran())?)
     };
     fn MPI_Abi_set_fortran_info(info: Info) on Always => |this| {
-        this.infos.argument(info)?;
+        Infos::of(this).argument(info)?;
         fail!(Abi, "the properties of Fortran are set already")
     };
     fn MPI_Abi_set_fortran_booleans(
@@ -221,13 +166,13 @@ export! {
     fn MPI_Comm_accept(
         _port: *const c_char, _info: Info, _root: c_int, comm: Comm, _new: *mut Comm,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         no_other_program()
     };
     fn MPI_Comm_connect(
         _port: *const c_char, _info: Info, _root: c_int, comm: Comm, _new: *mut Comm,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         no_other_program()
     };
     fn MPI_Comm_join(_socket: c_int, _new: *mut Comm) on World => |_| no_other_program();
@@ -238,7 +183,7 @@ export! {
         _command: *const c_char, _arguments: *mut *mut c_char, _count: c_int, _info: Info,
         _root: c_int, comm: Comm, _new: *mut Comm, _codes: *mut c_int,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         no_spawn()
     };
     fn MPI_Comm_spawn_multiple(
@@ -246,7 +191,7 @@ export! {
         _counts: *const c_int, _infos: *const Info, _root: c_int, comm: Comm, _new: *mut Comm,
         _codes: *mut c_int,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         no_spawn()
     };
 }

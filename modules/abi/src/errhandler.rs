@@ -2,14 +2,13 @@
 //! (section 9.5).
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::abi::{Comm, Errhandler, File, MAX_ERROR_STRING, Session, Win};
-use crate::environment::{get, put};
+use crate::abi::{Errhandler, File, Win};
 use crate::error::{self, Class, Done, Fail, fail};
-use crate::rank::{Phase, invalid};
+use crate::rank::{Part, Phase, Slot, invalid};
 use crate::table::Table;
 
 /// `MPI_ERR_LASTCODE`: codes that programs define are greater.
@@ -24,13 +23,13 @@ pub(crate) enum Kind {
     Win,
 }
 
-type Plain = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
-type WithState = unsafe extern "C" fn(usize, c_int, *mut c_void);
-type Destructor = unsafe extern "C" fn(*mut c_void);
+pub(crate) type Plain = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+pub(crate) type WithState = unsafe extern "C" fn(usize, c_int, *mut c_void);
+pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
 
 /// Function of a program that handles errors.
 #[derive(Clone, Copy)]
-enum Function {
+pub(crate) enum Function {
     Plain(Plain),
     WithState(WithState, *mut c_void),
 }
@@ -103,12 +102,16 @@ impl Handler {
 pub(crate) struct Errhandlers {
     table: RefCell<Table<Rc<UserHandler>>>,
     /// Handler of `MPI_FILE_NULL`, which new files get. Null stands for `MPI_ERRORS_RETURN`.
-    files: RefCell<Option<Handler>>,
-    codes: RefCell<Codes>,
+    pub(crate) files: RefCell<Option<Handler>>,
+    pub(crate) codes: RefCell<Codes>,
+}
+
+impl Part for Errhandlers {
+    const SLOT: Slot = Slot::Errhandlers;
 }
 
 impl Errhandlers {
-    fn add(
+    pub(crate) fn add(
         &self,
         kind: Kind,
         function: Function,
@@ -169,7 +172,7 @@ impl Errhandlers {
         }
     }
 
-    fn free(&self, handle: Errhandler) -> Done {
+    pub(crate) fn free(&self, handle: Errhandler) -> Done {
         if [Errhandler::FATAL, Errhandler::ABORT, Errhandler::RETURN].contains(&handle) {
             return Ok(());
         }
@@ -226,7 +229,7 @@ impl Errhandlers {
     }
 
     /// Calls a handler with a code of the program. Returns an error if it is fatal.
-    fn call(&self, handler: &Handler, object: usize, code: c_int) -> Done {
+    pub(crate) fn call(&self, handler: &Handler, object: usize, code: c_int) -> Done {
         if handler.call(object, code) {
             return Ok(());
         }
@@ -241,19 +244,19 @@ impl Errhandlers {
 
 /// Error classes and codes that a program has defined.
 #[derive(Default)]
-struct Codes {
+pub(crate) struct Codes {
     /// Entry `n` has the code `LAST_CODE + 1 + n`.
     entries: Vec<Option<Defined>>,
     free: Vec<c_int>,
 }
 
 /// An error class or code.
-struct Defined {
+pub(crate) struct Defined {
     /// Class of a code. `None` for a class, which is its own code.
     class: Option<c_int>,
     /// Number of codes of a class.
     codes: usize,
-    text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
 }
 
 impl Codes {
@@ -266,12 +269,12 @@ impl Codes {
         entry.ok_or_else(|| unknown(code))
     }
 
-    fn get_mut(&mut self, code: c_int) -> Done<&mut Defined> {
+    pub(crate) fn get_mut(&mut self, code: c_int) -> Done<&mut Defined> {
         let entry = self.entries.get_mut(Self::index(code));
         entry.and_then(Option::as_mut).ok_or_else(|| unknown(code))
     }
 
-    fn add(&mut self, class: Option<c_int>) -> Done<c_int> {
+    pub(crate) fn add(&mut self, class: Option<c_int>) -> Done<c_int> {
         if let Some(class) = class
             && error::text(class).is_none()
         {
@@ -299,7 +302,7 @@ impl Codes {
     }
 
     /// Removes a class or a code.
-    fn remove(&mut self, code: c_int, is_class: bool) -> Done {
+    pub(crate) fn remove(&mut self, code: c_int, is_class: bool) -> Done {
         if error::text(code).is_some() {
             return fail!(Other, "the error code {code} is predefined");
         }
@@ -334,164 +337,25 @@ pub(crate) fn no_window<T>(win: Win) -> Done<T> {
 }
 
 /// Returns an error unless the handle is `MPI_FILE_NULL`, because files do not exist.
-fn null_file(file: File) -> Done {
+pub(crate) fn null_file(file: File) -> Done {
     match file {
         File::NULL => Ok(()),
         File(handle) => invalid(Class::File, "file", handle),
     }
 }
 
-fn plain(function: Option<Plain>) -> Done<Function> {
+pub(crate) fn plain(function: Option<Plain>) -> Done<Function> {
     match function {
         Some(function) => Ok(Function::Plain(function)),
         None => fail!(Arg, "the function of the error handler is null"),
     }
 }
 
-fn with_state(function: Option<WithState>, state: *mut c_void) -> Done<Function> {
+pub(crate) fn with_state(function: Option<WithState>, state: *mut c_void) -> Done<Function> {
     match function {
         Some(function) => Ok(Function::WithState(function, state)),
         None => fail!(Arg, "the function of the error handler is null"),
     }
-}
-
-export! {
-    fn MPI_Comm_create_errhandler(
-        function: Option<Plain>, errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        put(errhandler, this.errhandlers.add(Kind::Comm, plain(function)?, None)?)
-    };
-    fn MPI_File_create_errhandler(
-        function: Option<Plain>, errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        put(errhandler, this.errhandlers.add(Kind::File, plain(function)?, None)?)
-    };
-    fn MPI_Session_create_errhandler(
-        function: Option<Plain>, errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        put(errhandler, this.errhandlers.add(Kind::Session, plain(function)?, None)?)
-    };
-    fn MPI_Win_create_errhandler(
-        function: Option<Plain>, errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        put(errhandler, this.errhandlers.add(Kind::Win, plain(function)?, None)?)
-    };
-    fn MPIX_Comm_create_errhandler_x(
-        function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
-        errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        let function = with_state(function, state)?;
-        put(errhandler, this.errhandlers.add(Kind::Comm, function, destructor)?)
-    };
-    fn MPIX_File_create_errhandler_x(
-        function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
-        errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        let function = with_state(function, state)?;
-        put(errhandler, this.errhandlers.add(Kind::File, function, destructor)?)
-    };
-    fn MPIX_Session_create_errhandler_x(
-        function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
-        errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        let function = with_state(function, state)?;
-        put(errhandler, this.errhandlers.add(Kind::Session, function, destructor)?)
-    };
-    fn MPIX_Win_create_errhandler_x(
-        function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
-        errhandler: *mut Errhandler,
-    ) on Always => |this| {
-        let function = with_state(function, state)?;
-        put(errhandler, this.errhandlers.add(Kind::Win, function, destructor)?)
-    };
-    fn MPI_Errhandler_free(errhandler: *mut Errhandler) on Always => |this| {
-        this.errhandlers.free(get(errhandler)?)?;
-        put(errhandler, Errhandler::NULL)
-    };
-    fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let handler = this.errhandlers.get(errhandler, Kind::Comm)?;
-        let before = by.handler.replace(handler);
-        drop(before);
-        Ok(())
-    };
-    fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) on comm => |this| {
-        let handler = this.communicators.get(comm)?.handler.borrow().clone();
-        put(errhandler, this.errhandlers.reference(&handler)?)
-    };
-    fn MPI_Comm_call_errhandler(comm: Comm, code: c_int) on comm => |this| {
-        let handler = this.communicators.get(comm)?.handler.borrow().clone();
-        this.errhandlers.call(&handler, comm.0, code)
-    };
-    fn MPI_Session_set_errhandler(session: Session, errhandler: Errhandler) on session => |this| {
-        let handler = this.errhandlers.get(errhandler, Kind::Session)?;
-        this.sessions.set_handler(session, handler)
-    };
-    fn MPI_Session_get_errhandler(
-        session: Session, errhandler: *mut Errhandler,
-    ) on session => |this| {
-        let handler = this.sessions.handler(session)?;
-        put(errhandler, this.errhandlers.reference(&handler)?)
-    };
-    fn MPI_Session_call_errhandler(session: Session, code: c_int) on session => |this| {
-        let handler = this.sessions.handler(session)?;
-        this.errhandlers.call(&handler, session.0, code)
-    };
-    fn MPI_File_set_errhandler(file: File, errhandler: Errhandler) on World => |this| {
-        null_file(file)?;
-        let handler = this.errhandlers.get(errhandler, Kind::File)?;
-        let before = this.errhandlers.files.replace(Some(handler));
-        drop(before);
-        Ok(())
-    };
-    fn MPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) on World => |this| {
-        null_file(file)?;
-        let handler = this.errhandlers.files.borrow().clone();
-        put(errhandler, this.errhandlers.reference(&handler.unwrap_or(Handler::Return))?)
-    };
-    fn MPI_File_call_errhandler(file: File, code: c_int) on World => |this| {
-        null_file(file)?;
-        let handler = this.errhandlers.files.borrow().clone();
-        this.errhandlers.call(&handler.unwrap_or(Handler::Return), file.0, code)
-    };
-    fn MPI_Win_set_errhandler(win: Win, _errhandler: Errhandler) on World => |_| no_window(win);
-    fn MPI_Win_get_errhandler(win: Win, _errhandler: *mut Errhandler) on World => |_| {
-        no_window(win)
-    };
-    fn MPI_Win_call_errhandler(win: Win, _code: c_int) on World => |_| no_window(win);
-    fn MPI_Add_error_class(class: *mut c_int) on Always => |this| {
-        put(class, this.errhandlers.codes.borrow_mut().add(None)?)
-    };
-    fn MPI_Add_error_code(class: c_int, code: *mut c_int) on Always => |this| {
-        put(code, this.errhandlers.codes.borrow_mut().add(Some(class))?)
-    };
-    fn MPI_Add_error_string(code: c_int, string: *const c_char) on Always => |this| {
-        if string.is_null() {
-            return fail!(Arg, "the string is null");
-        }
-        let text = CStr::from_ptr(string).to_bytes();
-        let text = &text[..text.len().min(MAX_ERROR_STRING - 1)];
-        this.errhandlers.codes.borrow_mut().get_mut(code)?.text = text.to_vec();
-        Ok(())
-    };
-    fn MPI_Remove_error_class(class: c_int) on Always => |this| {
-        this.errhandlers.codes.borrow_mut().remove(class, true)
-    };
-    fn MPI_Remove_error_code(code: c_int) on Always => |this| {
-        this.errhandlers.codes.borrow_mut().remove(code, false)
-    };
-    fn MPI_Remove_error_string(code: c_int) on Always => |this| {
-        this.errhandlers.codes.borrow_mut().get_mut(code)?.text = Vec::new();
-        Ok(())
-    };
-    fn MPI_Error_class(code: c_int, class: *mut c_int) on Always => |this| {
-        put(class, this.errhandlers.class(code)?)
-    };
-    fn MPI_Error_string(code: c_int, to: *mut c_char, length: *mut c_int) on Always => |this| {
-        let text = this.errhandlers.text(code)?;
-        crate::environment::write_text(&text, MAX_ERROR_STRING, to, length);
-        Ok(())
-    };
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ impl Number for isize {
 /// ```
 ///
 /// `on` names the handle whose error handler handles errors, or a variant of
-/// [`On`](crate::call::On). `this` is the calling rank. The expression returns
+/// [`On`](crate::on::On). `this` is the calling rank. The expression returns
 /// [`Done`](crate::error::Done). A function with `<C>` has a large-count version, in which `C` is
 /// `MPI_Count` instead of `int`. With `<C, D>`, `D` is `MPI_Aint` instead of `int` there.
 macro_rules! export {
@@ -122,7 +122,7 @@ macro_rules! export {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($arg: $ty),*) -> std::ffi::c_int {
             #[allow(unused_imports)]
-            use $crate::call::On::*;
+            use $crate::on::On::*;
             // SAFETY: the caller passes arguments as the standard demands.
             $crate::call::call(stringify!($name), ($on).into(), |this| unsafe {
                 inner(this, $($arg),*)
@@ -133,7 +133,7 @@ macro_rules! export {
             #[unsafe(export_name = concat!("P", stringify!($name)))]
             unsafe extern "C" fn profiled($($arg: $ty),*) -> std::ffi::c_int {
                 #[allow(unused_imports)]
-                use $crate::call::On::*;
+                use $crate::on::On::*;
                 // SAFETY: the caller passes arguments as the standard demands.
                 $crate::call::call(stringify!($name), ($on).into(), |this| unsafe {
                     inner(this, $($arg),*)

@@ -5,6 +5,8 @@ use std::task::{Context, Poll};
 
 use crate::abi::{Request, Status};
 use crate::error::{Done, Fail, fail};
+use crate::rank::Part as _;
+use crate::request::Requests;
 use crate::request::Started;
 
 /// Writes the status of a complete call.
@@ -76,11 +78,11 @@ export! {
         };
         let is_complete = false;
         let call = Generalized { query, free, cancel, state, is_complete };
-        request.write(this.requests.add(call)?);
+        request.write(Requests::of(this).add(call)?);
         Ok(())
     };
     fn MPI_Grequest_complete(request: Request) on World => |this| {
-        this.requests.active(request, |call| match call.mark_complete() {
+        Requests::of(this).active(request, |call| match call.mark_complete() {
             true => Ok(()),
             false => fail!(Request, "the request is not a generalized request"),
         })

@@ -7,16 +7,20 @@ use std::rc::Rc;
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Comparison;
 
-use crate::abi::{Comm, Group, IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
-use crate::environment::{get, put};
+use crate::abi::{Group, IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
+use crate::arguments::{get, put};
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::{Rank, invalid};
+use crate::rank::{Part, Rank, Slot, invalid};
 use crate::table::Table;
 
 /// All groups that a rank has created.
 #[derive(Default)]
 pub(crate) struct Groups {
     table: RefCell<Table<Rc<core::Group>>>,
+}
+
+impl Part for Groups {
+    const SLOT: Slot = Slot::Groups;
 }
 
 impl Groups {
@@ -116,26 +120,25 @@ fn binary(
     f: impl FnOnce(&core::Group, &core::Group) -> core::Group,
 ) -> Done<Group> {
     let [left, right] = groups;
-    let made = f(&*this.groups.get(left)?, &*this.groups.get(right)?);
-    this.groups.add(made)
+    let made = f(
+        &*Groups::of(this).get(left)?,
+        &*Groups::of(this).get(right)?,
+    );
+    Groups::of(this).add(made)
 }
 
 export! {
-    fn MPI_Comm_group(comm: Comm, group: *mut Group) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        put(group, this.groups.add(by.group().clone())?)
-    };
     fn MPI_Group_size(group: Group, size: *mut c_int) on World => |this| {
-        put(size, this.groups.get(group)?.size() as c_int)
+        put(size, Groups::of(this).get(group)?.size() as c_int)
     };
     fn MPI_Group_rank(group: Group, rank: *mut c_int) on World => |this| {
-        let group = this.groups.get(group)?;
+        let group = Groups::of(this).get(group)?;
         put(rank, rank_in(this, &group)?.map_or(UNDEFINED, |rank| rank as c_int))
     };
     fn MPI_Group_translate_ranks(
         group: Group, count: c_int, ranks: *const c_int, other: Group, to: *mut c_int,
     ) on World => |this| {
-        let (group, other) = (this.groups.get(group)?, this.groups.get(other)?);
+        let (group, other) = (Groups::of(this).get(group)?, Groups::of(this).get(other)?);
         let size = group.size();
         let ranks = list(ranks, count)?;
         let mut known = Vec::with_capacity(ranks.len());
@@ -160,7 +163,7 @@ export! {
         Ok(())
     };
     fn MPI_Group_compare(left: Group, right: Group, result: *mut c_int) on World => |this| {
-        let compared = this.groups.get(left)?.compare(&*this.groups.get(right)?);
+        let compared = Groups::of(this).get(left)?.compare(&*Groups::of(this).get(right)?);
         put(result, match compared {
             Comparison::Identical => IDENT,
             Comparison::Similar => SIMILAR,
@@ -179,32 +182,32 @@ export! {
     fn MPI_Group_incl(
         group: Group, count: c_int, ranks: *const c_int, new: *mut Group,
     ) on World => |this| {
-        let group = this.groups.get(group)?;
+        let group = Groups::of(this).get(group)?;
         let ranks = checked(&group, list(ranks, count)?)?;
-        put(new, this.groups.add(group.include(&ranks)?)?)
+        put(new, Groups::of(this).add(group.include(&ranks)?)?)
     };
     fn MPI_Group_excl(
         group: Group, count: c_int, ranks: *const c_int, new: *mut Group,
     ) on World => |this| {
-        let group = this.groups.get(group)?;
+        let group = Groups::of(this).get(group)?;
         let ranks = checked(&group, list(ranks, count)?)?;
-        put(new, this.groups.add(group.exclude(&ranks)?)?)
+        put(new, Groups::of(this).add(group.exclude(&ranks)?)?)
     };
     fn MPI_Group_range_incl(
         group: Group, count: c_int, ranges: *const [c_int; 3], new: *mut Group,
     ) on World => |this| {
-        let group = this.groups.get(group)?;
-        put(new, this.groups.add(in_ranges(&group, list(ranges, count)?)?)?)
+        let group = Groups::of(this).get(group)?;
+        put(new, Groups::of(this).add(in_ranges(&group, list(ranges, count)?)?)?)
     };
     fn MPI_Group_range_excl(
         group: Group, count: c_int, ranges: *const [c_int; 3], new: *mut Group,
     ) on World => |this| {
-        let group = this.groups.get(group)?;
+        let group = Groups::of(this).get(group)?;
         let excluded = in_ranges(&group, list(ranges, count)?)?;
-        put(new, this.groups.add(group.difference(&excluded))?)
+        put(new, Groups::of(this).add(group.difference(&excluded))?)
     };
     fn MPI_Group_free(group: *mut Group) on World => |this| {
-        this.groups.free(get(group)?)?;
+        Groups::of(this).free(get(group)?)?;
         put(group, Group::NULL)
     };
 }

@@ -5,14 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use graphmap_runtime::{Exit, Names, Network, RunError};
 
 use crate::crash;
-use crate::image::{self, Image, Program, Refused};
+use crate::image::{self, Image, OwnImage, Program, Refused};
 use crate::output;
-use crate::rank::{Ended, Process, Rank};
+use crate::process::Process;
+use crate::rank::{Ended, Part as _, Rank};
 use crate::report;
 use crate::{singleton, watch};
 
@@ -30,40 +30,6 @@ fn refuse(path: &Path, why: &Refused) -> ! {
         path.display(),
         advice.unwrap_or_default()
     ))
-}
-
-/// Ends the OS process, because a function of MPI was called by a thread that is not a rank.
-#[cold]
-pub(crate) fn not_a_rank(name: &str) -> ! {
-    eprintln!("error: {name} was called by a thread that is not a rank");
-    // SAFETY: this function never returns.
-    unsafe { libc::_exit(1) }
-}
-
-/// Set if this OS process is the host program of ranks.
-static IS_HOST: AtomicBool = AtomicBool::new(false);
-/// Set if a thread of this OS process is the only rank of a program that was started directly.
-static HAS_SINGLETON: AtomicBool = AtomicBool::new(false);
-
-/// Makes the calling thread the only rank of its run, if the program was started directly and this
-/// is its first call of MPI. Otherwise ends the OS process.
-#[cold]
-pub(crate) fn adopt(name: &str) -> Rc<Rank> {
-    if IS_HOST.load(Ordering::Relaxed) || HAS_SINGLETON.swap(true, Ordering::Relaxed) {
-        not_a_rank(name);
-    }
-    match singleton::begin() {
-        Ok(rank) => rank,
-        Err(why) => usage(&why),
-    }
-}
-
-/// Ends the OS process, because a rank ends in a callback of MPI.
-#[cold]
-pub(crate) fn cannot_leave(error: graphmap_fiber::WaitError) -> ! {
-    eprintln!("error: a rank ended where it cannot be suspended: {error}");
-    // SAFETY: this function never returns.
-    unsafe { libc::_exit(1) }
 }
 
 /// Variable with the names of private libraries, separated by colons.
@@ -108,7 +74,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         Ok(program) => Arc::new(program),
         Err(why) => refuse(path, &why),
     };
-    IS_HOST.store(true, Ordering::Relaxed);
+    singleton::forbid();
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));
     }
@@ -152,7 +118,7 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
 
 /// Loads the program for a rank, and runs it.
 fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) -> Ended {
-    let image = Image::load(program, ranks)?;
+    let image = Image::load(program, ranks, image::replacement)?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();
@@ -169,8 +135,9 @@ fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) 
     variables.push(std::ptr::null_mut());
     let (texts, variables) = (texts.leak(), variables.leak());
     let entry = image.entry_point();
-    rank.image.replace(Some(image));
-    crash::set_running(Some((rank.number(), rank.base())));
+    rank.base.set(image.base());
+    crash::set_running(Some((rank.number(), image.base())));
+    OwnImage::of(rank).0.replace(Some(image));
     // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
     unsafe { entry.start(texts, variables) }
 }

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 
 use crate::abi::Info;
-use crate::environment::{get, put, write_text};
+use crate::arguments::{get, put, write_text};
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::{Rank, invalid};
+use crate::rank::{Part, Rank, Slot, invalid};
 use crate::table::Table;
 
 /// Sizes of the buffers of keys and values, with the ends of the strings.
@@ -51,6 +51,10 @@ impl Pairs {
 #[derive(Default)]
 pub(crate) struct Infos {
     table: RefCell<Table<Pairs>>,
+}
+
+impl Part for Infos {
+    const SLOT: Slot = Slot::Infos;
 }
 
 impl Infos {
@@ -112,7 +116,7 @@ fn environment() -> Pairs {
         pairs.set(b"wdir", folder.as_os_str().as_encoded_bytes());
     }
     pairs.set(b"arch", std::env::consts::ARCH.as_bytes());
-    pairs.set(b"host", &crate::environment::host());
+    pairs.set(b"host", &crate::arguments::host());
     pairs.set(b"thread_level", b"MPI_THREAD_FUNNELED");
     pairs
 }
@@ -151,16 +155,15 @@ unsafe fn key<'a>(key: *const c_char) -> Done<&'a [u8]> {
 /// `name` must be null or a string.
 unsafe fn find(this: &Rank, info: Info, name: *const c_char) -> Done<Option<Vec<u8>>> {
     // The handle is checked first.
-    this.infos.read(info, |_| ())?;
+    Infos::of(this).read(info, |_| ())?;
     // SAFETY: guaranteed by the caller.
     let name = unsafe { key(name) }?;
-    this.infos
-        .read(info, |pairs| pairs.get(name).map(<[u8]>::to_vec))
+    Infos::of(this).read(info, |pairs| pairs.get(name).map(<[u8]>::to_vec))
 }
 
 export! {
     fn MPI_Info_create(info: *mut Info) on Always => |this| {
-        put(info, this.infos.add(Pairs::default())?)
+        put(info, Infos::of(this).add(Pairs::default())?)
     };
     fn MPI_Info_create_env(
         count: c_int, arguments: *const *const c_char, info: *mut Info,
@@ -180,21 +183,21 @@ export! {
         if !rest.is_empty() {
             pairs.set(b"argv", &rest.join(&b' '));
         }
-        put(info, this.infos.add(pairs)?)
+        put(info, Infos::of(this).add(pairs)?)
     };
     fn MPI_Info_dup(info: Info, new: *mut Info) on Always => |this| {
-        let pairs = this.infos.read(info, Pairs::clone)?;
-        put(new, this.infos.add(pairs)?)
+        let pairs = Infos::of(this).read(info, Pairs::clone)?;
+        put(new, Infos::of(this).add(pairs)?)
     };
     fn MPI_Info_free(info: *mut Info) on Always => |this| {
         let handle = get(info)?;
-        if this.infos.table.borrow_mut().remove(handle.0).is_none() {
+        if Infos::of(this).table.borrow_mut().remove(handle.0).is_none() {
             return wrong(handle);
         }
         put(info, Info::NULL)
     };
     fn MPI_Info_set(info: Info, name: *const c_char, value: *const c_char) on Always => |this| {
-        this.infos.read(info, |_| ())?;
+        Infos::of(this).read(info, |_| ())?;
         let name = key(name)?;
         if value.is_null() {
             return fail!(Arg, "the value is null");
@@ -202,12 +205,12 @@ export! {
         let Some(value) = text(value, MAX_VALUE) else {
             return fail!(InfoValue, "the value has {MAX_VALUE} bytes or more");
         };
-        this.infos.change(info, |pairs| pairs.set(name, value))
+        Infos::of(this).change(info, |pairs| pairs.set(name, value))
     };
     fn MPI_Info_delete(info: Info, name: *const c_char) on Always => |this| {
-        this.infos.read(info, |_| ())?;
+        Infos::of(this).read(info, |_| ())?;
         let name = key(name)?;
-        match this.infos.change(info, |pairs| pairs.remove(name))? {
+        match Infos::of(this).change(info, |pairs| pairs.remove(name))? {
             true => Ok(()),
             false => fail!(InfoNokey, "no key {}", String::from_utf8_lossy(name)),
         }
@@ -256,10 +259,10 @@ export! {
         Ok(())
     };
     fn MPI_Info_get_nkeys(info: Info, count: *mut c_int) on Always => |this| {
-        put(count, this.infos.read(info, |pairs| pairs.0.len())? as c_int)
+        put(count, Infos::of(this).read(info, |pairs| pairs.0.len())? as c_int)
     };
     fn MPI_Info_get_nthkey(info: Info, index: c_int, name: *mut c_char) on Always => |this| {
-        let found = this.infos.read(info, |pairs| {
+        let found = Infos::of(this).read(info, |pairs| {
             let (key, _) = pairs.0.get(usize::try_from(index).ok()?)?;
             Some(key.clone())
         })?;

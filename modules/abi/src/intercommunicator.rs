@@ -5,11 +5,16 @@ use std::ffi::{c_char, c_int};
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{Comm, Errhandler, Group, Info};
+use crate::arguments::put;
+use crate::communicator::Communicators;
 use crate::communicator::{Ranks, string_tag};
-use crate::environment::put;
+use crate::errhandler::Errhandlers;
 use crate::errhandler::Kind;
 use crate::error::{Done, fail};
+use crate::group::Groups;
 use crate::group::rank_in;
+use crate::info::Infos;
+use crate::rank::Part as _;
 use crate::rank::Rank;
 use crate::wait::wait;
 
@@ -32,7 +37,7 @@ fn create(
     remote_leader: c_int,
     tag: c_int,
 ) -> Done<Comm> {
-    let parent = this.communicators.get(local)?;
+    let parent = Communicators::of(this).get(local)?;
     let ranks = parent.intra()?;
     let local_leader = leader(local_leader, ranks.size())?;
     if tag < 0 {
@@ -40,15 +45,14 @@ fn create(
     }
     // The peer communicator and the remote leader are arguments of the leader only.
     let made = if ranks.rank() == local_leader {
-        let peer = this.communicators.get(peer)?;
+        let peer = Communicators::of(this).get(peer)?;
         let remote_leader = leader(remote_leader, peer.peers())?;
         let (messages, offset) = peer.messages();
         ranks.intercommunicator(local_leader, messages, remote_leader + offset, tag)
     } else {
         ranks.intercommunicator(local_leader, ranks, 0, tag)
     };
-    this.communicators
-        .derive(&parent, Ranks::Inter(wait(made)?))
+    Communicators::of(this).derive(&parent, Ranks::Inter(wait(made)?))
 }
 
 /// Creates an intercommunicator of two groups. Returns `None` if the caller is in neither.
@@ -88,15 +92,15 @@ fn create_from_groups(
 
 export! {
     fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         put(flag, matches!(by.ranks, Ranks::Inter(_)).into())
     };
     fn MPI_Comm_remote_size(comm: Comm, size: *mut c_int) on comm => |this| {
-        put(size, this.communicators.get(comm)?.inter()?.remote_size() as c_int)
+        put(size, Communicators::of(this).get(comm)?.inter()?.remote_size() as c_int)
     };
     fn MPI_Comm_remote_group(comm: Comm, group: *mut Group) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        put(group, this.groups.add(by.inter()?.remote_group().clone())?)
+        let by = Communicators::of(this).get(comm)?;
+        put(group, Groups::of(this).add(by.inter()?.remote_group().clone())?)
     };
     fn MPI_Intercomm_create(
         local: Comm, local_leader: c_int, peer: Comm, remote_leader: c_int, tag: c_int,
@@ -108,22 +112,22 @@ export! {
         local: Group, local_leader: c_int, remote: Group, remote_leader: c_int,
         tag: *const c_char, info: Info, errhandler: Errhandler, new: *mut Comm,
     ) on World => |this| {
-        let (local, remote) = (this.groups.get(local)?, this.groups.get(remote)?);
-        this.infos.argument(info)?;
-        let handler = this.errhandlers.get(errhandler, Kind::Comm)?;
+        let (local, remote) = (Groups::of(this).get(local)?, Groups::of(this).get(remote)?);
+        Infos::of(this).argument(info)?;
+        let handler = Errhandlers::of(this).get(errhandler, Kind::Comm)?;
         let tag = string_tag(tag)?;
         let (local, remote) = ((&*local, local_leader), (&*remote, remote_leader));
         let Some(made) = create_from_groups(this, local, remote, &tag)? else {
             put(new, Comm::NULL)?;
             return Ok(());
         };
-        let handle = this.communicators.add(Ranks::Inter(made))?;
-        this.communicators.get(handle)?.handler.replace(handler);
+        let handle = Communicators::of(this).add(Ranks::Inter(made))?;
+        Communicators::of(this).get(handle)?.handler.replace(handler);
         put(new, handle)
     };
     fn MPI_Intercomm_merge(comm: Comm, high: c_int, new: *mut Comm) on comm => |this| {
-        let parent = this.communicators.get(comm)?;
+        let parent = Communicators::of(this).get(comm)?;
         let made = wait(parent.inter()?.merge(high != 0))?;
-        put(new, this.communicators.derive(&parent, Ranks::Intra(made))?)
+        put(new, Communicators::of(this).derive(&parent, Ranks::Intra(made))?)
     };
 }

@@ -11,16 +11,18 @@ use crate::abi::{Aint, Comm, Datatype, Info, Request};
 use crate::collective::blocks::{Blocks, elements, pack_shared, store};
 use crate::collective::collective;
 use crate::collective::started::{Prepared, prepared};
+use crate::communicator::Communicators;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 use crate::rank::Rank;
-use crate::topology::Topology;
+use crate::topology::shape::Topology;
 
 /// Returns the communicator and its topology.
 ///
 /// # Errors
 /// [`Class::Topology`](crate::error::Class::Topology) if it has none.
 fn neighbours(this: &Rank, comm: Comm) -> Done<(core::Communicator, Rc<Topology>)> {
-    let of = this.communicators.get(comm)?;
+    let of = Communicators::of(this).get(comm)?;
     match of.topology.get() {
         Some(topology) => Ok((of.intra()?.clone(), Rc::clone(topology))),
         None => fail!(Topology, "the communicator has no topology"),

@@ -10,11 +10,13 @@ use graphmap_runtime::mpi::Packed;
 
 use crate::abi::{Count, Datatype, Op};
 use crate::buffer::Elements;
-use crate::datatype::{Type, elements};
+use crate::datatype::Type;
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::{self, Rank, invalid};
+use crate::pack::elements;
+use crate::rank::{self, Part, Rank, Slot, invalid};
 use crate::table::Table;
 
+use crate::datatype::Datatypes;
 use predefined::Combine;
 
 /// `MPI_User_function`.
@@ -105,6 +107,10 @@ pub(crate) struct Operations {
     table: RefCell<Table<Rc<Operation>>>,
 }
 
+impl Part for Operations {
+    const SLOT: Slot = Slot::Operations;
+}
+
 impl Operations {
     fn add(&self, function: Function, commute: c_int) -> Done<Op> {
         let operation = Rc::new(Operation {
@@ -162,7 +168,7 @@ impl Reduction {
     pub(crate) fn new(this: &Rank, op: Op, of: &Elements, datatype: Datatype) -> Done<Self> {
         let layout = Rc::clone(&of.layout);
         if !predefined::is_predefined(op) {
-            let with = With::Program(this.operations.get(op)?, datatype);
+            let with = With::Program(Operations::of(this).get(op)?, datatype);
             return Ok(Reduction { layout, with });
         }
         let combine = layout
@@ -261,12 +267,12 @@ impl Reduction {
         let this = rank::current();
         let lent = this
             .as_ref()
-            .and_then(|this| this.datatypes.lend(datatype, &self.layout));
+            .and_then(|this| Datatypes::of(this).lend(datatype, &self.layout));
         let datatype = lent.unwrap_or(datatype);
         // SAFETY: guaranteed by the caller.
         unsafe { operation.call(left, right, count, self.layout.extent, datatype) };
         if let (Some(this), Some(lent)) = (this, lent) {
-            this.datatypes.take_back(lent);
+            Datatypes::of(&this).take_back(lent);
         }
     }
 }
@@ -316,12 +322,12 @@ fn checked<T>(function: Option<T>) -> Done<T> {
 export! {
     fn MPI_Op_create(function: Option<Small>, commute: c_int, op: *mut Op) on World => |this| {
         let function = Function::Small(checked(function)?);
-        op.write(this.operations.add(function, commute)?);
+        op.write(Operations::of(this).add(function, commute)?);
         Ok(())
     };
     fn MPI_Op_create_c(function: Option<Large>, commute: c_int, op: *mut Op) on World => |this| {
         let function = Function::Large(checked(function)?);
-        op.write(this.operations.add(function, commute)?);
+        op.write(Operations::of(this).add(function, commute)?);
         Ok(())
     };
     fn MPIX_Op_create_x(
@@ -330,14 +336,14 @@ export! {
     ) on World => |this| {
         let function = checked(function)?;
         let function = Function::Stateful { function, state, destructor };
-        op.write(this.operations.add(function, commute)?);
+        op.write(Operations::of(this).add(function, commute)?);
         Ok(())
     };
     fn MPI_Op_free(op: *mut Op) on World => |this| {
         if predefined::is_predefined(*op) {
             return fail!(Op, "predefined operations cannot be freed");
         }
-        let removed = this.operations.table.borrow_mut().remove((*op).0);
+        let removed = Operations::of(this).table.borrow_mut().remove((*op).0);
         if removed.is_none() {
             return invalid(Class::Op, "operation", (*op).0);
         }
@@ -345,7 +351,7 @@ export! {
         Ok(())
     };
     fn MPI_Op_commutative(op: Op, commute: *mut c_int) on World => |this| {
-        commute.write(this.operations.is_commutative(op)?.into());
+        commute.write(Operations::of(this).is_commutative(op)?.into());
         Ok(())
     };
     fn MPI_Reduce_local, MPI_Reduce_local_c<C>(

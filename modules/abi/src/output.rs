@@ -3,12 +3,13 @@
 //! The C library has one `stdout` for the OS process. It is replaced by an unbuffered stream, whose
 //! writes are collected for each rank until a line is complete.
 
+use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{ptr, slice};
 
-use crate::rank;
+use crate::rank::{self, Part, Slot};
 
 /// Variable that asks for the rank before each line.
 const PREFIX: &str = "GRAPHMAP_PREFIX";
@@ -18,25 +19,29 @@ static HAS_PREFIX: AtomicBool = AtomicBool::new(false);
 
 /// Incomplete line of a rank.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(Vec<u8>);
+pub(crate) struct Lines(RefCell<Vec<u8>>);
+
+impl Part for Lines {
+    const SLOT: Slot = Slot::Lines;
+}
 
 impl Lines {
     /// Adds bytes, and writes all complete lines. Errors of standard output are returned.
-    fn add(&mut self, rank: usize, bytes: &[u8]) -> io::Result<()> {
-        self.0.extend_from_slice(bytes);
-        match self.0.iter().rposition(|&byte| byte == b'\n') {
+    fn add(&self, rank: usize, bytes: &[u8]) -> io::Result<()> {
+        let mut line = self.0.borrow_mut();
+        line.extend_from_slice(bytes);
+        match line.iter().rposition(|&byte| byte == b'\n') {
             Some(end) => {
-                let rest = self.0.split_off(end + 1);
-                let lines = std::mem::replace(&mut self.0, rest);
-                write(rank, &lines)
+                let rest = line.split_off(end + 1);
+                write(rank, &std::mem::replace(&mut *line, rest))
             }
             None => Ok(()),
         }
     }
 
     /// Writes the incomplete line.
-    pub(crate) fn flush(&mut self, rank: usize) {
-        let line = std::mem::take(&mut self.0);
+    pub(crate) fn flush(&self, rank: usize) {
+        let line = self.0.take();
         if !line.is_empty() {
             // The rank has ended and cannot handle errors.
             drop(write(rank, &line));
@@ -81,7 +86,7 @@ unsafe extern "C" fn written(_cookie: *mut c_void, bytes: *const c_char, count: 
     // SAFETY: the C library passes `count` bytes.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), count) };
     let result = match rank::current() {
-        Some(rank) => rank.lines.borrow_mut().add(rank.number(), bytes),
+        Some(rank) => Lines::of(&rank).add(rank.number(), bytes),
         None => io::stdout().write_all(bytes),
     };
     match result {

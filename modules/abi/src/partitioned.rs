@@ -18,10 +18,12 @@ use graphmap_runtime::mpi::{Packed, Request as _, SendMode, Source, TagOf};
 
 use crate::abi::{Comm, Count, Datatype, Info, Request, Status};
 use crate::buffer::Elements;
-use crate::call::On;
 use crate::error::{Class, Done, Fail, fail};
-use crate::point_to_point::{Outgoing, Side};
+use crate::message::{Outgoing, Side};
+use crate::on::On;
+use crate::rank::Part as _;
 use crate::rank::Rank;
+use crate::request::Requests;
 use crate::request::{Again, Complete, Started};
 use crate::wait::{wait, yield_now};
 
@@ -384,11 +386,11 @@ impl Again for Channel {
 
 /// Returns the sending side of an active request.
 fn sender(this: &Rank, request: Request) -> Done<Rc<Sender>> {
-    let (again, active) = this.requests.persistent(request)?;
+    let (again, active) = Requests::of(this).persistent(request)?;
     match (&*again as &dyn Any).downcast_ref::<Channel>() {
         Some(Channel::Send(sender)) if active => {
             let on = On::Of(sender.partitions.side.by.handle.get());
-            this.requests.set_failing(on);
+            Requests::of(this).set_failing(on);
             Ok(Rc::clone(sender))
         }
         Some(Channel::Send(_)) => fail!(Request, "the request is not active"),
@@ -404,7 +406,7 @@ export! {
         let partitions = Partitions::new(this, buf, partitions, count, datatype, comm)?;
         let side = partitions.side.clone();
         let Outgoing { dest, .. } = Outgoing::new(side, dest, tag)?;
-        let channel = this.requests.new_channel();
+        let channel = Requests::of(this).new_channel();
         if let Some(dest) = dest {
             let announcement = Announcement {
                 channel,
@@ -419,7 +421,7 @@ export! {
         let ready = RefCell::new(vec![false; partitions.count]);
         let missing = Cell::new(0);
         let sender = Sender { partitions, dest, channel, ready, missing };
-        request.write(this.requests.add_persistent(Channel::Send(Rc::new(sender)))?);
+        request.write(Requests::of(this).add_persistent(Channel::Send(Rc::new(sender)))?);
         Ok(())
     };
     fn MPI_Precv_init(
@@ -441,7 +443,7 @@ export! {
             staged: Vec::new(),
         });
         let receiver = Receiver { partitions, source, tag, state };
-        request.write(this.requests.add_persistent(Channel::Receive(Rc::new(receiver)))?);
+        request.write(Requests::of(this).add_persistent(Channel::Receive(Rc::new(receiver)))?);
         Ok(())
     };
     fn MPI_Pready(partition: c_int, request: Request) on Requests => |this| {
@@ -467,12 +469,12 @@ export! {
             flag.write(1);
             return Ok(());
         }
-        let (again, active) = this.requests.persistent(request)?;
+        let (again, active) = Requests::of(this).persistent(request)?;
         let Some(Channel::Receive(receiver)) = (&*again as &dyn Any).downcast_ref::<Channel>()
         else {
             return fail!(Request, "the request is not a partitioned receive");
         };
-        this.requests.set_failing(On::Of(receiver.partitions.side.by.handle.get()));
+        Requests::of(this).set_failing(On::Of(receiver.partitions.side.by.handle.get()));
         let partition = receiver.partitions.check(partition)?;
         if !active || receiver.source.is_none() || receiver.has_arrived(partition) {
             flag.write(1);

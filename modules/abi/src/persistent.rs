@@ -5,8 +5,11 @@ use std::rc::Rc;
 
 use crate::abi::{Comm, Datatype, Request};
 use crate::error::fail;
-use crate::point_to_point::{Incoming, Mode, Outgoing, READY, STANDARD, SYNCHRONOUS, Side};
+use crate::message::{Outgoing, Side};
+use crate::point_to_point::{Incoming, Mode, READY, STANDARD, SYNCHRONOUS};
+use crate::rank::Part as _;
 use crate::rank::Rank;
+use crate::request::Requests;
 
 /// Defines the persistent send of a mode.
 macro_rules! sends {
@@ -18,7 +21,7 @@ macro_rules! sends {
             let side = Side::new(this, buf, count.get(), datatype, comm)?;
             let message = Outgoing::new(side, dest, tag)?;
             // SAFETY: the elements are readable while the request is active.
-            let again = this.requests.add_persistent(move |this: &Rc<Rank>| unsafe {
+            let again = Requests::of(this).add_persistent(move |this: &Rc<Rank>| unsafe {
                 message.start(this, $mode)
             });
             request.write(again?);
@@ -42,17 +45,17 @@ export! {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
         let message = Incoming::new(side, source, tag)?;
         // SAFETY: the elements are writable while the request is active.
-        let again = this.requests.add_persistent(move |_: &Rc<Rank>| unsafe {
+        let again = Requests::of(this).add_persistent(move |_: &Rc<Rank>| unsafe {
             Ok(message.clone().start())
         });
         request.write(again?);
         Ok(())
     };
-    fn MPI_Start(request: *mut Request) on Requests => |this| this.requests.start(this, *request);
+    fn MPI_Start(request: *mut Request) on Requests => |this| Requests::of(this).start(this, *request);
     fn MPI_Startall(count: c_int, requests: *mut Request) on Requests => |this| {
         if count < 0 {
             return fail!(Count, "the count {count} is negative");
         }
-        (0..count as usize).try_for_each(|index| this.requests.start(this, *requests.add(index)))
+        (0..count as usize).try_for_each(|index| Requests::of(this).start(this, *requests.add(index)))
     };
 }

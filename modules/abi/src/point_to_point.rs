@@ -11,10 +11,14 @@ use graphmap_runtime::mpi::{Packed, Request as _, SendMode, Source, TagOf, Ticke
 
 use crate::abi::{ANY_SOURCE, ANY_TAG, Comm, Datatype, Request, Status};
 use crate::buffer::Elements;
-use crate::call::On;
+use crate::buffered::Buffers;
 use crate::communicator::Communicator;
 use crate::error::{Done, fail};
+use crate::message::{Outgoing, Side, cancelled};
+use crate::on::On;
+use crate::rank::Part as _;
 use crate::rank::Rank;
+use crate::request::Requests;
 use crate::request::{Complete, Started, write_status};
 use crate::wait::wait;
 
@@ -31,74 +35,7 @@ pub(crate) const STANDARD: Mode = Mode::Plain(SendMode::Standard);
 pub(crate) const SYNCHRONOUS: Mode = Mode::Plain(SendMode::Synchronous);
 pub(crate) const READY: Mode = Mode::Plain(SendMode::Ready);
 
-/// Elements to send or to receive, with the communicator: the arguments that all calls here share.
-#[derive(Clone)]
-pub(crate) struct Side {
-    pub(crate) by: Rc<Communicator>,
-    pub(crate) elements: Elements,
-}
-
-impl Side {
-    /// Checks the arguments.
-    #[inline]
-    pub(crate) fn new(
-        this: &Rank,
-        address: *const c_void,
-        count: i64,
-        datatype: Datatype,
-        comm: Comm,
-    ) -> Done<Self> {
-        let by = this.communicators.get(comm)?;
-        // Other implementations accept this, and programs use it for empty messages.
-        let datatype = match (count, datatype) {
-            (0, Datatype::NULL) => Datatype::BYTE,
-            _ => datatype,
-        };
-        let elements = Elements::new(this, address, count, datatype)?;
-        // The addresses of other types may be absolute.
-        if address.is_null() && elements.layout.is_contiguous() && elements.bytes() > 0 {
-            return fail!(Buffer, "the buffer is null");
-        }
-        Ok(Side { by, elements })
-    }
-}
-
-/// Elements to send to a rank.
-#[derive(Clone)]
-pub(crate) struct Outgoing {
-    pub(crate) side: Side,
-    /// Rank in the carrying communicator. `None` for `MPI_PROC_NULL`.
-    pub(crate) dest: Option<usize>,
-    pub(crate) tag: c_int,
-}
-
 impl Outgoing {
-    /// Checks the destination and the tag.
-    #[inline]
-    pub(crate) fn new(side: Side, dest: c_int, tag: c_int) -> Done<Self> {
-        let dest = side.by.peer(dest)?.map(|dest| dest + side.by.messages().1);
-        if tag < 0 {
-            return fail!(Tag, "the tag {tag} is negative");
-        }
-        Ok(Outgoing { side, dest, tag })
-    }
-
-    /// Starts a send to `dest`.
-    ///
-    /// # Safety
-    /// The elements must be readable.
-    #[inline]
-    pub(crate) unsafe fn send(&self, dest: usize, mode: SendMode) -> core::Sending {
-        let (messages, _) = self.side.by.messages();
-        let elements = &self.side.elements;
-        // SAFETY: guaranteed by the caller.
-        match unsafe { elements.as_bytes() } {
-            Some(bytes) => messages.send_bytes(bytes, dest, self.tag, mode),
-            // SAFETY: as above.
-            None => messages.send_packed(unsafe { elements.pack() }, dest, self.tag, mode),
-        }
-    }
-
     /// Sends the elements.
     ///
     /// # Safety
@@ -112,7 +49,7 @@ impl Outgoing {
             // SAFETY: guaranteed by the caller.
             Mode::Plain(mode) => Ok(wait(unsafe { self.send(dest, mode) })?),
             // SAFETY: as above.
-            Mode::Buffered => unsafe { this.buffers.send(self, dest) }.map(drop),
+            Mode::Buffered => unsafe { Buffers::of(this).send(self, dest) }.map(drop),
         }
     }
 
@@ -128,16 +65,9 @@ impl Outgoing {
             // SAFETY: guaranteed by the caller.
             Mode::Plain(mode) => Box::new(unsafe { Sending::new(self, dest, mode) }),
             // SAFETY: as above.
-            Mode::Buffered => Box::new(unsafe { this.buffers.send(self, dest) }?),
+            Mode::Buffered => Box::new(unsafe { Buffers::of(this).send(self, dest) }?),
         })
     }
-}
-
-/// Returns the status of a cancelled call.
-pub(crate) fn cancelled() -> Status {
-    let mut status = Status::EMPTY;
-    status.set_cancelled(true);
-    status
 }
 
 /// A started send.
@@ -483,7 +413,7 @@ macro_rules! sends {
         ) on comm => |this| {
             let side = Side::new(this, buf, count.get(), datatype, comm)?;
             let started = Outgoing::new(side, dest, tag)?.start(this, $mode)?;
-            request.write(this.requests.add_boxed(started)?);
+            request.write(Requests::of(this).add_boxed(started)?);
             Ok(())
         };
     )*}};
@@ -515,7 +445,7 @@ export! {
     ) on comm => |this| {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
         let started = Incoming::new(side, source, tag)?.start();
-        request.write(this.requests.add_boxed(started)?);
+        request.write(Requests::of(this).add_boxed(started)?);
         Ok(())
     };
     fn MPI_Sendrecv, MPI_Sendrecv_c<C>(
@@ -539,7 +469,7 @@ export! {
         let receive = Side::new(this, recvbuf, recvcount.get(), recvtype, comm)?;
         let send = Outgoing::new(send, dest, sendtag)?;
         let receive = Incoming::new(receive, source, recvtag)?;
-        request.write(this.requests.add(exchange(&send, receive))?);
+        request.write(Requests::of(this).add(exchange(&send, receive))?);
         Ok(())
     };
     fn MPI_Sendrecv_replace, MPI_Sendrecv_replace_c<C>(
@@ -559,7 +489,7 @@ export! {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
         let send = Outgoing::new(side.clone(), dest, sendtag)?;
         let receive = Incoming::new(side, source, recvtag)?;
-        request.write(this.requests.add(replace(&send, receive))?);
+        request.write(Requests::of(this).add(replace(&send, receive))?);
         Ok(())
     };
 }

@@ -9,11 +9,13 @@ use graphmap_runtime::mpi::Packed;
 
 use crate::abi::{Comm, Datatype, Message, Request, Status};
 use crate::buffer::Elements;
-use crate::call::On;
 use crate::communicator::Communicator;
+use crate::communicator::Communicators;
 use crate::error::{Class, Done, Fail};
+use crate::on::On;
 use crate::point_to_point::{check_room, source_of, status_of, tag_of};
-use crate::rank::{Rank, invalid};
+use crate::rank::{Part, Rank, Slot, invalid};
+use crate::request::Requests;
 use crate::request::{Started, write_status};
 use crate::table::Table;
 use crate::wait::wait;
@@ -28,6 +30,10 @@ struct Found {
 #[derive(Default)]
 pub(crate) struct Messages {
     table: RefCell<Table<Found>>,
+}
+
+impl Part for Messages {
+    const SLOT: Slot = Slot::Messages;
 }
 
 impl Messages {
@@ -77,7 +83,7 @@ unsafe fn receive(this: &Rank, handle: &mut Message, elements: &Elements) -> Don
             on: On::World,
         });
     }
-    let Some(Found { message, by }) = this.messages.table.borrow_mut().remove(handle.0) else {
+    let Some(Found { message, by }) = Messages::of(this).table.borrow_mut().remove(handle.0) else {
         return invalid(Class::Request, "message", handle.0);
     };
     *handle = Message::NULL;
@@ -106,7 +112,7 @@ unsafe fn found(
     to: *mut Message,
     status: *mut Status,
 ) -> Done {
-    let (handle, result) = this.messages.add(by, message)?;
+    let (handle, result) = Messages::of(this).add(by, message)?;
     // SAFETY: guaranteed by the caller.
     unsafe {
         to.write(handle);
@@ -117,7 +123,7 @@ unsafe fn found(
 
 export! {
     fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let (source, tag) = (source_of(&by, source)?, tag_of(tag)?);
         write_status(status, match source {
             Some(source) => status_of(&by, wait(by.messages().0.probe(source, tag))?),
@@ -128,7 +134,7 @@ export! {
     fn MPI_Iprobe(
         source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, status: *mut Status,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let (source, tag) = (source_of(&by, source)?, tag_of(tag)?);
         let found = match source {
             Some(source) => {
@@ -146,7 +152,7 @@ export! {
     fn MPI_Mprobe(
         source: c_int, tag: c_int, comm: Comm, message: *mut Message, status: *mut Status,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let (source, tag) = (source_of(&by, source)?, tag_of(tag)?);
         let Some(source) = source else {
             message.write(Message::NO_PROC);
@@ -160,7 +166,7 @@ export! {
         source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, message: *mut Message,
         status: *mut Status,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let (source, tag) = (source_of(&by, source)?, tag_of(tag)?);
         let Some(source) = source else {
             flag.write(1);
@@ -181,7 +187,7 @@ export! {
     ) on Requests => |this| {
         let elements = Elements::new(this, buf, count.get(), datatype)?;
         let matched = receive(this, &mut *message, &elements)?;
-        this.requests.set_failing(matched.on);
+        Requests::of(this).set_failing(matched.on);
         write_status(status, matched.outcome?);
         Ok(())
     };
@@ -191,7 +197,7 @@ export! {
     ) on World => |this| {
         let elements = Elements::new(this, buf, count.get(), datatype)?;
         let matched = receive(this, &mut *message, &elements)?;
-        request.write(this.requests.add(matched)?);
+        request.write(Requests::of(this).add(matched)?);
         Ok(())
     };
 }

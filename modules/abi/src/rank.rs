@@ -1,103 +1,93 @@
 //! State of a rank, and the current rank of each thread.
 
-use std::cell::{Cell, RefCell};
-use std::ffi::c_int;
-use std::pin::Pin;
+use std::any::Any;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
-use graphmap_fiber::{Fiber, Options, Stacks};
-
-use crate::attribute::Attributes;
-use crate::buffered::Buffers;
-use crate::call::{Call, On};
-use crate::communicator::Communicators;
-use crate::crash;
-use crate::datatype::Datatypes;
-use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
-use crate::group::Groups;
-use crate::image::{Exceptions, Image};
-use crate::info::Infos;
-use crate::operation::Operations;
-use crate::output::Lines;
-use crate::probe::Messages;
-use crate::report;
-use crate::request::Requests;
-use crate::session::Sessions;
-use crate::singleton;
-use crate::watch;
 
 /// Result of a rank: an error message if it has failed.
 pub(crate) type Ended = Result<(), String>;
 
-/// Address space of a stack by default. Only the memory that is used is allocated.
-const STACK: usize = 8 << 20;
-
 /// Phase of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Phase {
+    #[default]
     Before,
     Initialized,
     Finalized,
 }
 
-/// State of a rank. Each group of functions has its own part.
+/// Call that a rank makes: the name of the function, and the address in the program to which it
+/// returns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    pub(crate) address: usize,
+}
+
+/// Part of the state of a rank, for a group of functions.
+pub(crate) trait Part: Default + 'static {
+    /// Index of the part.
+    const SLOT: Slot;
+
+    /// Returns the part of a rank.
+    #[inline]
+    fn of(rank: &Rank) -> &Self {
+        let part = rank.parts[Self::SLOT as usize].get_or_init(|| Box::new(Self::default()));
+        // Each slot belongs to one type.
+        part.downcast_ref().expect("the part of this slot")
+    }
+}
+
+/// Indices of the parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slot {
+    Communicators,
+    Datatypes,
+    Requests,
+    Attributes,
+    Infos,
+    Errhandlers,
+    Groups,
+    Sessions,
+    Operations,
+    Messages,
+    Buffers,
+    Lines,
+    OwnImage,
+}
+
+/// Number of parts.
+const SLOTS: usize = Slot::OwnImage as usize + 1;
+
+/// State of a rank.
+#[derive(Default)]
 pub(crate) struct Rank {
     /// Rank in `MPI_COMM_WORLD`.
-    number: Cell<usize>,
+    number: usize,
     pub(crate) phase: Cell<Phase>,
     /// The last call, for reports.
     pub(crate) call: Cell<Option<Call>>,
+    /// Address at which the program is loaded, or 0 if it is not.
+    pub(crate) base: Cell<usize>,
     /// Result of a rank that has left its stack.
     ended: RefCell<Option<Ended>>,
-    /// The copy of the program. It stays loaded until the OS process ends.
-    pub(crate) image: RefCell<Option<Image>>,
-    pub(crate) lines: RefCell<Lines>,
-    pub(crate) communicators: Communicators,
-    pub(crate) datatypes: Datatypes,
-    pub(crate) requests: Requests,
-    pub(crate) attributes: Attributes,
-    pub(crate) infos: Infos,
-    pub(crate) errhandlers: Errhandlers,
-    pub(crate) groups: Groups,
-    pub(crate) sessions: Sessions,
-    pub(crate) operations: Operations,
-    pub(crate) messages: Messages,
-    pub(crate) buffers: Buffers,
+    parts: [OnceCell<Box<dyn Any>>; SLOTS],
 }
 
 impl Rank {
-    fn new() -> Self {
+    /// Creates the state of a rank in `MPI_COMM_WORLD`.
+    pub(crate) fn new(number: usize) -> Self {
         Rank {
-            number: Cell::new(usize::MAX),
-            phase: Cell::new(Phase::Before),
-            call: Cell::new(None),
-            ended: RefCell::new(None),
-            image: RefCell::new(None),
-            lines: RefCell::default(),
-            communicators: Communicators::default(),
-            datatypes: Datatypes::default(),
-            requests: Requests::default(),
-            attributes: Attributes::default(),
-            infos: Infos::default(),
-            errhandlers: Errhandlers::default(),
-            groups: Groups::default(),
-            sessions: Sessions::default(),
-            operations: Operations::default(),
-            messages: Messages::default(),
-            buffers: Buffers::default(),
+            number,
+            ..Rank::default()
         }
     }
 
     /// Returns the rank in `MPI_COMM_WORLD`.
     pub(crate) fn number(&self) -> usize {
-        self.number.get()
-    }
-
-    /// Returns the address at which the program is loaded, or 0 if it is not.
-    pub(crate) fn base(&self) -> usize {
-        self.image.borrow().as_ref().map_or(0, Image::base)
+        self.number
     }
 
     /// Records that the rank has failed, unless its result is known already.
@@ -110,26 +100,15 @@ impl Rank {
         self.ended.borrow_mut().get_or_insert(Ok(()));
     }
 
-    /// Calls the error handler for an error of a call. Returns false if the error is fatal.
-    pub(crate) fn handle(self: &Rc<Self>, name: &str, on: On, fail: &Fail) -> bool {
-        match on {
-            On::Of(comm) => self.communicators.handle(comm, fail),
-            On::Requests => self.handle(name, self.requests.failing(), fail),
-            On::In(session) => match self.sessions.handler(session) {
-                Ok(handler) => handler.call(session.0, fail.class as c_int),
-                Err(_) => self.communicators.handle_without(fail),
-            },
-            On::Files => self.errhandlers.handle_file(name, fail),
-            On::World | On::Always => self.communicators.handle_without(fail),
-        }
+    /// Takes the result of a rank that has left its stack.
+    pub(crate) fn take_result(&self) -> Option<Ended> {
+        self.ended.take()
     }
 }
 
 thread_local! {
     /// Rank whose stack this thread runs on, if any.
     static CURRENT: RefCell<Option<Rc<Rank>>> = const { RefCell::new(None) };
-    /// Allocator of the stacks of the ranks of this thread.
-    static STACKS: RefCell<Option<Stacks>> = const { RefCell::new(None) };
 }
 
 /// Returns the rank whose stack the caller is on, or `None` if the caller is not a rank.
@@ -138,128 +117,9 @@ pub(crate) fn current() -> Option<Rc<Rank>> {
     CURRENT.with_borrow(Option::clone)
 }
 
-/// Makes the calling thread a rank, which is the only one of its run.
-pub(crate) fn adopt() -> Rc<Rank> {
-    let rank = Rc::new(Rank::new());
-    rank.number.set(0);
-    CURRENT.replace(Some(Rc::clone(&rank)));
-    rank
-}
-
-/// Ends the calling rank, whose result is known. Its stack is freed without unwinding.
-pub(crate) fn leave(rank: Rc<Rank>) -> ! {
-    if singleton::is_current() {
-        singleton::leave(rank.ended.take());
-    }
-    drop(rank);
-    // SAFETY: the callers are functions that the program has called. They have dropped their
-    // values, and the frames below belong to the program.
-    let error = unsafe { graphmap_fiber::abandon() };
-    crate::host::cannot_leave(error)
-}
-
-/// Future of a rank. It is ready when the program of the rank has ended.
-pub(crate) struct Process {
-    rank: Rc<Rank>,
-    exceptions: Exceptions,
-    stage: Stage,
-}
-
-type Main = Box<dyn FnOnce(&Rc<Rank>) -> Ended>;
-
-enum Stage {
-    New(Main),
-    Running(Pin<Box<Fiber<Ended>>>),
-    Ended,
-}
-
-impl Process {
-    /// Creates a rank that calls `main` on its own stack when it is first polled.
-    pub(crate) fn new(main: impl FnOnce(&Rc<Rank>) -> Ended + 'static) -> Self {
-        let rank = Rc::new(Rank::new());
-        let stage = Stage::New(Box::new(main));
-        Process {
-            rank,
-            exceptions: Exceptions::default(),
-            stage,
-        }
-    }
-}
-
-/// While this guard lives, a rank is the current one of its thread.
-struct Entered(Option<Rc<Rank>>);
-
-impl Entered {
-    fn new(rank: &Rc<Rank>) -> Self {
-        crash::set_running(Some((rank.number(), rank.base())));
-        watch::set_running(Some(rank.number()));
-        Entered(CURRENT.replace(Some(Rc::clone(rank))))
-    }
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        crash::set_running(None);
-        watch::set_running(None);
-        CURRENT.replace(self.0.take());
-    }
-}
-
-impl Future for Process {
-    type Output = Ended;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
-        let this = &mut *self;
-        if this.rank.number() == usize::MAX {
-            this.rank.number.set(graphmap_runtime::me().rank);
-        }
-        let _entered = Entered::new(&this.rank);
-        if let Stage::New(_) = this.stage
-            && let Stage::New(main) = std::mem::replace(&mut this.stage, Stage::Ended)
-        {
-            let rank = Rc::clone(&this.rank);
-            match begin(rank, main) {
-                Ok(fiber) => this.stage = Stage::Running(Box::pin(fiber)),
-                Err(why) => return Poll::Ready(Err(why)),
-            }
-        }
-        let Stage::Running(fiber) = &mut this.stage else {
-            return Poll::Pending;
-        };
-        this.exceptions.exchange();
-        let mut outcome = fiber.as_mut().poll(context);
-        this.exceptions.exchange();
-        if fiber.is_abandoned() {
-            this.stage = Stage::Ended;
-            let ended = this.rank.ended.take();
-            outcome = Poll::Ready(ended.unwrap_or_else(|| Err("the rank was ended".to_string())));
-        }
-        if outcome.is_ready() {
-            this.rank.lines.borrow_mut().flush(this.rank.number());
-        }
-        outcome
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // A rank that waits unwinds to the function that the program called.
-        let _entered = Entered::new(&self.rank);
-        if let (Stage::Running(_), Some(call)) = (&self.stage, self.rank.call.get()) {
-            report::record(self.rank.number(), call, self.rank.base());
-        }
-        self.stage = Stage::Ended;
-    }
-}
-
-fn begin(rank: Rc<Rank>, main: Main) -> Result<Fiber<Ended>, String> {
-    let options = Options::from_env_or(STACK).map_err(|error| error.to_string())?;
-    STACKS.with_borrow_mut(|stacks| {
-        let stacks = stacks.get_or_insert_with(|| Stacks::new(options));
-        let name = format_args!("rank {}", rank.number()).to_string();
-        let fiber = stacks.fiber(name, move || main(&rank));
-        fiber.map_err(|error| error.to_string())
-    })
+/// Makes a rank, or none, the current one of this thread. Returns the previous one.
+pub(crate) fn set_current(rank: Option<Rc<Rank>>) -> Option<Rc<Rank>> {
+    CURRENT.replace(rank)
 }
 
 /// Returns the error for a handle that is null or invalid.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use graphmap_runtime::{Place, RunError};
 
-use crate::call::Call;
+use crate::rank::Call;
 
 /// A call in which a rank was blocked when the run ended.
 #[derive(Debug, Clone, Copy)]

@@ -12,9 +12,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::abi::{Request, Status, UNDEFINED};
-use crate::call::On;
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::{Rank, invalid};
+use crate::on::On;
+use crate::rank::{Part, Rank, Slot, invalid};
 use crate::table::Table;
 use crate::wait::{poll_ready, wait, yield_now};
 
@@ -125,6 +125,10 @@ pub(crate) struct Requests {
     failing: Cell<On>,
     /// Number of the next channel of a partitioned send.
     channel: Cell<c_int>,
+}
+
+impl Part for Requests {
+    const SLOT: Slot = Slot::Requests;
 }
 
 impl Default for Requests {
@@ -539,7 +543,7 @@ impl Statuses {
 /// `status` must be null or valid for writing.
 unsafe fn wait_one(this: &Rank, request: &mut Request, status: *mut Status) -> Done {
     let handle = *request;
-    let requests = &this.requests;
+    let requests = &Requests::of(this);
     let state = wait(poll_fn(|context| match requests.poll(handle, context) {
         Ok(State::Pending) => Poll::Pending,
         state => Poll::Ready(state),
@@ -558,7 +562,7 @@ unsafe fn finish(this: &Rank, request: &mut Request, state: State, status: *mut 
         unsafe { write_empty(status) };
         return Ok(());
     }
-    let (outcome, result) = this.requests.complete(request)?;
+    let (outcome, result) = Requests::of(this).complete(request)?;
     // SAFETY: guaranteed by the caller.
     unsafe { write_status(status, result) };
     outcome.map(drop)
@@ -572,8 +576,8 @@ unsafe fn finish_all(this: &Rank, all: &mut [Request], statuses: *mut Status) ->
     // SAFETY: guaranteed by the caller.
     let mut statuses = unsafe { Statuses::new(statuses) };
     for request in all {
-        match this.requests.has_outcome(*request) {
-            true => statuses.push(this.requests.complete(request)?.1),
+        match Requests::of(this).has_outcome(*request) {
+            true => statuses.push(Requests::of(this).complete(request)?.1),
             false => statuses.push_empty(),
         }
     }
@@ -594,10 +598,10 @@ unsafe fn finish_some(
     // SAFETY: guaranteed by the caller.
     let mut statuses = unsafe { Statuses::new(statuses) };
     for (index, request) in all.iter_mut().enumerate() {
-        if this.requests.has_outcome(*request) {
+        if Requests::of(this).has_outcome(*request) {
             // SAFETY: there is room for it.
             unsafe { indices.add(statuses.written).write(index as c_int) };
-            statuses.push(this.requests.complete(request)?.1);
+            statuses.push(Requests::of(this).complete(request)?.1);
         }
     }
     statuses.done()
@@ -615,7 +619,7 @@ unsafe fn finish_any(
 ) -> Done {
     let found = all
         .iter()
-        .position(|&handle| this.requests.has_outcome(handle));
+        .position(|&handle| Requests::of(this).has_outcome(handle));
     // SAFETY: guaranteed by the caller.
     unsafe {
         match found {
@@ -641,7 +645,7 @@ export! {
     ) on Requests => |this| {
         let all = array(count, requests)?;
         for &handle in all.iter() {
-            wait(poll_fn(|context| match this.requests.poll(handle, context) {
+            wait(poll_fn(|context| match Requests::of(this).poll(handle, context) {
                 Ok(State::Pending) => Poll::Pending,
                 state => Poll::Ready(state),
             }))?;
@@ -652,7 +656,7 @@ export! {
         count: c_int, requests: *mut Request, index: *mut c_int, status: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests)?;
-        this.requests.wait_some(all, true)?;
+        Requests::of(this).wait_some(all, true)?;
         finish_any(this, all, index, status)
     };
     fn MPI_Waitsome(
@@ -660,14 +664,14 @@ export! {
         statuses: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests)?;
-        let complete = this.requests.wait_some(all, false)?;
+        let complete = Requests::of(this).wait_some(all, false)?;
         found.write(complete.map_or(UNDEFINED, |count| count as c_int));
         finish_some(this, all, indices, statuses)
     };
     fn MPI_Test(
         request: *mut Request, flag: *mut c_int, status: *mut Status,
     ) on Requests => |this| {
-        let state = this.requests.test(*request)?;
+        let state = Requests::of(this).test(*request)?;
         flag.write((state != State::Pending).into());
         match state {
             State::Pending => yield_now(),
@@ -680,7 +684,7 @@ export! {
     ) on Requests => |this| {
         let all = array(count, requests)?;
         for &handle in all.iter() {
-            if this.requests.test(handle)? == State::Pending {
+            if Requests::of(this).test(handle)? == State::Pending {
                 flag.write(0);
                 yield_now();
                 return Ok(());
@@ -694,7 +698,7 @@ export! {
         status: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests)?;
-        let (active, complete) = this.requests.test_some(all, true)?;
+        let (active, complete) = Requests::of(this).test_some(all, true)?;
         flag.write((!active || complete > 0).into());
         if active && complete == 0 {
             index.write(UNDEFINED);
@@ -708,7 +712,7 @@ export! {
         statuses: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests)?;
-        let (active, complete) = this.requests.test_some(all, false)?;
+        let (active, complete) = Requests::of(this).test_some(all, false)?;
         found.write(if active { complete as c_int } else { UNDEFINED });
         if active && complete == 0 {
             yield_now();
@@ -718,12 +722,12 @@ export! {
     fn MPI_Request_get_status(
         request: Request, flag: *mut c_int, status: *mut Status,
     ) on Requests => |this| {
-        let state = this.requests.test(request)?;
+        let state = Requests::of(this).test(request)?;
         flag.write((state != State::Pending).into());
         match state {
             State::Inactive => write_empty(status),
             State::Pending => yield_now(),
-            State::Complete => write_status(status, this.requests.peek(request)?.1),
+            State::Complete => write_status(status, Requests::of(this).peek(request)?.1),
         }
         Ok(())
     };
@@ -732,7 +736,7 @@ export! {
     ) on Requests => |this| {
         let all = array(count, requests.cast_mut())?;
         for &handle in all.iter() {
-            if this.requests.test(handle)? == State::Pending {
+            if Requests::of(this).test(handle)? == State::Pending {
                 flag.write(0);
                 yield_now();
                 return Ok(());
@@ -741,8 +745,8 @@ export! {
         flag.write(1);
         let mut statuses = Statuses::new(statuses);
         for &handle in all.iter() {
-            match this.requests.has_outcome(handle) {
-                true => statuses.push(this.requests.peek(handle)?.1),
+            match Requests::of(this).has_outcome(handle) {
+                true => statuses.push(Requests::of(this).peek(handle)?.1),
                 false => statuses.push_empty(),
             }
         }
@@ -753,12 +757,12 @@ export! {
         status: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests.cast_mut())?;
-        let (active, complete) = this.requests.test_some(all, true)?;
+        let (active, complete) = Requests::of(this).test_some(all, true)?;
         flag.write((!active || complete > 0).into());
-        let found = all.iter().position(|&handle| this.requests.has_outcome(handle));
+        let found = all.iter().position(|&handle| Requests::of(this).has_outcome(handle));
         index.write(found.map_or(UNDEFINED, |at| at as c_int));
         match found {
-            Some(at) => write_status(status, this.requests.peek(all[at])?.1),
+            Some(at) => write_status(status, Requests::of(this).peek(all[at])?.1),
             None if active => yield_now(),
             None => write_empty(status),
         }
@@ -769,34 +773,34 @@ export! {
         statuses: *mut Status,
     ) on Requests => |this| {
         let all = array(count, requests.cast_mut())?;
-        let (active, complete) = this.requests.test_some(all, false)?;
+        let (active, complete) = Requests::of(this).test_some(all, false)?;
         found.write(if active { complete as c_int } else { UNDEFINED });
         if active && complete == 0 {
             yield_now();
         }
         let mut statuses = Statuses::new(statuses);
         for (index, &handle) in all.iter().enumerate() {
-            if this.requests.has_outcome(handle) {
+            if Requests::of(this).has_outcome(handle) {
                 indices.add(statuses.written).write(index as c_int);
-                statuses.push(this.requests.peek(handle)?.1);
+                statuses.push(Requests::of(this).peek(handle)?.1);
             }
         }
         statuses.done()
     };
     fn MPI_Request_free(request: *mut Request) on Requests => |this| {
-        this.requests.free(std::mem::replace(&mut *request, Request::NULL))
+        Requests::of(this).free(std::mem::replace(&mut *request, Request::NULL))
     };
     fn MPI_Cancel(request: *mut Request) on Requests => |this| {
         let handle = *request;
-        let mut call = this.requests.with(handle, |entry| match entry.call.take() {
+        let mut call = Requests::of(this).with(handle, |entry| match entry.call.take() {
             Some(call) => Ok(call),
             None => fail!(Request, "request {:#x} is not active", handle.0),
         })?;
-        let done = match this.requests.has_outcome(handle) {
+        let done = match Requests::of(this).has_outcome(handle) {
             true => Ok(()),
             false => call.cancel(),
         };
-        this.requests.with(handle, |entry| {
+        Requests::of(this).with(handle, |entry| {
             entry.call = Some(call);
             done
         })

@@ -6,11 +6,14 @@ use std::ffi::{CStr, c_char, c_int};
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{Errhandler, Group, Info, Session};
-use crate::environment::{get, put, write_text};
+use crate::arguments::{get, put, write_text};
+use crate::errhandler::Errhandlers;
 use crate::errhandler::{Handler, Kind};
 use crate::error::{Class, Done, Fail, fail};
+use crate::group::Groups;
+use crate::info::Infos;
 use crate::info::Pairs;
-use crate::rank::{Rank, invalid};
+use crate::rank::{Part, Rank, Slot, invalid};
 use crate::table::Table;
 
 /// Names of the process sets.
@@ -27,6 +30,10 @@ struct Open {
 pub(crate) struct Sessions {
     table: RefCell<Table<Open>>,
     count: Cell<usize>,
+}
+
+impl Part for Sessions {
+    const SLOT: Slot = Slot::Sessions;
 }
 
 impl Sessions {
@@ -95,11 +102,11 @@ export! {
     fn MPI_Session_init(
         info: Info, errhandler: Errhandler, session: *mut Session,
     ) on Always => |this| {
-        let handler = this.errhandlers.get(errhandler, Kind::Session)?;
-        let info = this.infos.argument(info)?;
-        let handle = this.sessions.table.borrow_mut().add(Open { handler, info });
+        let handler = Errhandlers::of(this).get(errhandler, Kind::Session)?;
+        let info = Infos::of(this).argument(info)?;
+        let handle = Sessions::of(this).table.borrow_mut().add(Open { handler, info });
         let handle = handle.ok_or_else(|| Fail::new(Class::NoMem, "too many sessions"))?;
-        this.sessions.count.set(this.sessions.count.get() + 1);
+        Sessions::of(this).count.set(Sessions::of(this).count.get() + 1);
         put(session, Session(handle))
     };
     fn MPI_Session_finalize(session: *mut Session) on unsafe {
@@ -107,30 +114,30 @@ export! {
         session.as_ref()
     }.map_or(Always, |&session| In(session)) => |this| {
         let handle = get(session)?;
-        let open = this.sessions.table.borrow_mut().remove(handle.0);
+        let open = Sessions::of(this).table.borrow_mut().remove(handle.0);
         if open.is_none() {
             return invalid(Class::Session, "session", handle.0);
         }
-        this.sessions.count.set(this.sessions.count.get() - 1);
+        Sessions::of(this).count.set(Sessions::of(this).count.get() - 1);
         put(session, Session::NULL)
     };
     fn MPI_Session_get_info(session: Session, info: *mut Info) on session => |this| {
-        let mut pairs = this.sessions.read(session, |open| open.info.clone())?;
+        let mut pairs = Sessions::of(this).read(session, |open| open.info.clone())?;
         pairs.set(b"thread_level", b"MPI_THREAD_FUNNELED");
-        put(info, this.infos.add(pairs)?)
+        put(info, Infos::of(this).add(pairs)?)
     };
     fn MPI_Session_get_num_psets(
         session: Session, info: Info, count: *mut c_int,
     ) on session => |this| {
-        this.sessions.check(session)?;
-        this.infos.argument(info)?;
+        Sessions::of(this).check(session)?;
+        Infos::of(this).argument(info)?;
         put(count, SETS.len() as c_int)
     };
     fn MPI_Session_get_nth_pset(
         session: Session, info: Info, index: c_int, length: *mut c_int, name: *mut c_char,
     ) on session => |this| {
-        this.sessions.check(session)?;
-        this.infos.argument(info)?;
+        Sessions::of(this).check(session)?;
+        Infos::of(this).argument(info)?;
         let set = usize::try_from(index).ok().and_then(|index| SETS.get(index));
         let Some(set) = set else {
             return fail!(Arg, "the process set {index} does not exist");
@@ -145,15 +152,15 @@ export! {
     fn MPI_Session_get_pset_info(
         session: Session, name: *const c_char, info: *mut Info,
     ) on session => |this| {
-        this.sessions.check(session)?;
+        Sessions::of(this).check(session)?;
         let mut pairs = Pairs::default();
         pairs.set(b"mpi_size", set(this, name)?.size().to_string().as_bytes());
-        put(info, this.infos.add(pairs)?)
+        put(info, Infos::of(this).add(pairs)?)
     };
     fn MPI_Group_from_session_pset(
         session: Session, name: *const c_char, group: *mut Group,
     ) on session => |this| {
-        this.sessions.check(session)?;
-        put(group, this.groups.add(set(this, name)?)?)
+        Sessions::of(this).check(session)?;
+        put(group, Groups::of(this).add(set(this, name)?)?)
     };
 }

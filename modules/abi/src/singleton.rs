@@ -9,6 +9,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::process;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use corosensei::stack::DefaultStack;
@@ -34,6 +35,35 @@ thread_local! {
     static IS_SINGLETON: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Set if no thread can become a rank any more: this OS process hosts ranks, or it has a rank.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Makes this OS process the host of ranks, so that no thread becomes a rank by a call of MPI.
+pub(crate) fn forbid() {
+    IS_TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Makes the calling thread the only rank of its run, if the program was started directly and this
+/// is its first call of MPI. Otherwise ends the OS process.
+#[cold]
+pub(crate) fn adopt(name: &str) -> Rc<Rank> {
+    if IS_TAKEN.swap(true, Ordering::Relaxed) {
+        not_a_rank(name);
+    }
+    begin().unwrap_or_else(|why| {
+        eprintln!("error: {why}");
+        process::exit(Exit::Usage as i32)
+    })
+}
+
+/// Ends the OS process, because a function of MPI was called by a thread that is not a rank.
+#[cold]
+pub(crate) fn not_a_rank(name: &str) -> ! {
+    eprintln!("error: {name} was called by a thread that is not a rank");
+    // SAFETY: this function never returns.
+    unsafe { libc::_exit(1) }
+}
+
 /// Returns true if the calling thread is the only rank of its run.
 #[inline]
 pub(crate) fn is_current() -> bool {
@@ -44,14 +74,15 @@ pub(crate) fn is_current() -> bool {
 ///
 /// # Errors
 /// A description, if the run cannot begin.
-pub(crate) fn begin() -> Result<Rc<Rank>, String> {
+fn begin() -> Result<Rc<Rank>, String> {
     let options = Options::from_env().map_err(|error| error.to_string())?;
     let stack = DefaultStack::new(STACK).map_err(|error| error.to_string())?;
     let body = move |yielder: &Yielder<Awaited, ()>, first: Awaited| run(yielder, first, &options);
     let scheduler = Coroutine::with_stack(stack, body);
     SCHEDULER.set(Some(scheduler));
     IS_SINGLETON.set(true);
-    let rank = rank::adopt();
+    let rank = Rc::new(Rank::new(0));
+    rank::set_current(Some(Rc::clone(&rank)));
     // Starts the scheduler.
     wait(std::future::ready(()));
     Ok(rank)
@@ -95,7 +126,7 @@ pub(crate) fn wait<F: Future>(mut future: F) -> F::Output {
     let awaited: Awaited = unsafe { std::mem::transmute(std::ptr::from_mut(awaited)) };
     let scheduler = SCHEDULER.take();
     let Some(mut scheduler) = scheduler else {
-        crate::host::not_a_rank("a call of MPI");
+        not_a_rank("a call of MPI");
     };
     let result = scheduler.resume(awaited);
     match result {

@@ -3,14 +3,16 @@
 use std::ffi::c_int;
 
 use crate::abi::{Count, Datatype, Status, UNDEFINED};
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
 use crate::export::Number;
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Returns the number of elements of a datatype in a message, or `None` if the last element is not
 /// complete.
 fn count(this: &Rank, status: &Status, datatype: Datatype) -> Done<Option<usize>> {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     let bytes = usize::try_from(status.bytes()).unwrap_or(0);
     Ok(match bytes {
         0 => Some(0),
@@ -22,7 +24,7 @@ fn count(this: &Rank, status: &Status, datatype: Datatype) -> Done<Option<usize>
 /// Returns the number of predefined elements in a message, or `None` if the last element is not
 /// complete.
 fn elements(this: &Rank, status: &Status, datatype: Datatype) -> Done<Option<usize>> {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     Ok(of.elements_of(usize::try_from(status.bytes()).unwrap_or(0)))
 }
 
@@ -38,7 +40,7 @@ fn or_undefined<C: Number>(value: Option<usize>) -> C {
 
 /// Sets the number of bytes of a status to the size of predefined elements.
 fn set_elements(this: &Rank, status: &mut Status, datatype: Datatype, count: i64) -> Done {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     let Ok(elements) = usize::try_from(count) else {
         return fail!(Count, "the number of elements {count} is negative");
     };

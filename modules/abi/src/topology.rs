@@ -2,6 +2,7 @@
 //! placed them.
 
 mod dims;
+pub(crate) mod shape;
 
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -9,82 +10,14 @@ use std::rc::Rc;
 use graphmap_runtime::mpi::{self as core, Grid};
 
 use crate::abi::{CART, Comm, DIST_GRAPH, GRAPH, Info, PROC_NULL, UNDEFINED, UNWEIGHTED};
+use crate::communicator::Communicators;
 use crate::communicator::{Communicator, Ranks};
 use crate::error::{Class, Done, Fail, fail};
+use crate::info::Infos;
+use crate::rank::Part as _;
 use crate::rank::Rank;
+use crate::topology::shape::{Edge, Kind, Topology, Weights, neighbours, unlabelled};
 use crate::wait::wait;
-
-/// An edge of a rank: the other rank, and a label that distinguishes edges of the same ranks.
-/// `None` beyond the border of a grid.
-pub(crate) type Edge = Option<(usize, u32)>;
-
-/// Weights of the sources and of the destinations.
-type Weights = (Vec<c_int>, Vec<c_int>);
-
-/// Topology of a communicator, as seen by one of its ranks.
-#[derive(Debug)]
-pub(crate) struct Topology {
-    kind: Kind,
-    pub(crate) sources: Vec<Edge>,
-    pub(crate) destinations: Vec<Edge>,
-    /// Indices of the sources that exist, in the order of ranks and labels.
-    pub(crate) arrivals: Vec<usize>,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Cart(Grid),
-    /// Ends of the lists of neighbours of the nodes, and these lists.
-    Graph(Vec<c_int>, Vec<c_int>),
-    /// The weights, if the graph is weighted.
-    Dist(Option<Weights>),
-}
-
-impl Topology {
-    fn new(kind: Kind, sources: Vec<Edge>, destinations: Vec<Edge>) -> Self {
-        let existing = (0..sources.len()).filter(|&index| sources[index].is_some());
-        let mut arrivals: Vec<usize> = existing.collect();
-        arrivals.sort_by_key(|&index| sources[index]);
-        Topology {
-            kind,
-            sources,
-            destinations,
-            arrivals,
-        }
-    }
-
-    /// Creates the topology of a rank of a grid. The neighbours are the previous and the next rank
-    /// in each dimension. The label is the direction from which data arrives, so that the two
-    /// neighbours are distinguished even if both are the same rank.
-    fn cart(grid: Grid, rank: usize) -> Self {
-        let (mut sources, mut destinations) = (Vec::new(), Vec::new());
-        for (dimension, label) in (0..grid.dims().len()).zip((0..).step_by(2)) {
-            let (before, behind) = grid.shift(rank, dimension, 1).unwrap_or_default();
-            let edge = |rank: Option<usize>, label: u32| rank.map(|rank| (rank, label));
-            sources.extend([edge(before, label), edge(behind, label + 1)]);
-            destinations.extend([edge(before, label + 1), edge(behind, label)]);
-        }
-        Topology::new(Kind::Cart(grid), sources, destinations)
-    }
-
-    /// Creates the topology of a rank of a graph.
-    fn graph(ends: &[c_int], edges: &[c_int], rank: usize) -> Self {
-        let neighbours = unlabelled(neighbours(ends, edges, rank));
-        let kind = Kind::Graph(ends.to_vec(), edges.to_vec());
-        Topology::new(kind, neighbours.clone(), neighbours)
-    }
-}
-
-/// Returns the edges to ranks that are not negative.
-fn unlabelled(ranks: &[c_int]) -> Vec<Edge> {
-    ranks.iter().map(|&rank| Some((rank as usize, 0))).collect()
-}
-
-/// Returns the neighbours of a node of a graph.
-fn neighbours<'a>(ends: &[c_int], edges: &'a [c_int], node: usize) -> &'a [c_int] {
-    let begin = node.checked_sub(1).map_or(0, |before| ends[before]);
-    &edges[begin as usize..ends[node] as usize]
-}
 
 impl Communicator {
     /// Returns the grid of a Cartesian communicator.
@@ -151,8 +84,8 @@ fn add(
         return Ok(Comm::NULL);
     };
     let topology = Rc::new(topology(ranks.rank()));
-    let handle = this.communicators.derive(parent, Ranks::Intra(ranks))?;
-    let added = this.communicators.get(handle)?;
+    let handle = Communicators::of(this).derive(parent, Ranks::Intra(ranks))?;
+    let added = Communicators::of(this).get(handle)?;
     drop(added.topology.set(topology));
     Ok(handle)
 }
@@ -326,7 +259,7 @@ type Listed = (bool, u32, i32);
 
 export! {
     fn MPI_Topo_test(comm: Comm, status: *mut c_int) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         status.write(match of.topology.get().map(|topology| &topology.kind) {
             Some(Kind::Cart(_)) => CART,
             Some(Kind::Graph(..)) => GRAPH,
@@ -349,7 +282,7 @@ export! {
         comm: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, _reorder: c_int,
         new: *mut Comm,
     ) on comm => |this| {
-        let parent = this.communicators.get(comm)?;
+        let parent = Communicators::of(this).get(comm)?;
         let by = parent.intra()?;
         let grid = grid(ndims, dims, periods, by.size(), Class::Arg)?;
         let made = wait(by.cartesian(&grid))?;
@@ -358,7 +291,7 @@ export! {
         Ok(())
     };
     fn MPI_Cart_sub(comm: Comm, remain: *const c_int, new: *mut Comm) on comm => |this| {
-        let parent = this.communicators.get(comm)?;
+        let parent = Communicators::of(this).get(comm)?;
         let grid = parent.grid()?;
         let remain = array(remain, grid.dims().len() as c_int)?;
         let own = grid.coordinates(parent.rank()).unwrap_or_default();
@@ -382,20 +315,20 @@ export! {
     fn MPI_Cart_map(
         comm: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, new: *mut c_int,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let grid = grid(ndims, dims, periods, by.peers(), Class::Dims)?;
         let rank = by.rank();
         new.write(if rank < grid.size() { rank as c_int } else { UNDEFINED });
         Ok(())
     };
     fn MPI_Cartdim_get(comm: Comm, ndims: *mut c_int) on comm => |this| {
-        ndims.write(this.communicators.get(comm)?.grid()?.dims().len() as c_int);
+        ndims.write(Communicators::of(this).get(comm)?.grid()?.dims().len() as c_int);
         Ok(())
     };
     fn MPI_Cart_get(
         comm: Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let grid = of.grid()?;
         check_room(grid.dims().len(), maxdims)?;
         let own = grid.coordinates(of.rank()).unwrap_or_default();
@@ -404,7 +337,7 @@ export! {
         write(own.iter().map(|&at| at as c_int), coords)
     };
     fn MPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let grid = of.grid()?;
         let coords = array(coords, grid.dims().len() as c_int)?;
         let all: Vec<isize> = coords.iter().map(|&at| at as isize).collect();
@@ -417,7 +350,7 @@ export! {
     fn MPI_Cart_coords(
         comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let grid = of.grid()?;
         let found = usize::try_from(rank).ok().and_then(|rank| grid.coordinates(rank));
         let Some(found) = found else {
@@ -429,7 +362,7 @@ export! {
     fn MPI_Cart_shift(
         comm: Comm, direction: c_int, disp: c_int, source: *mut c_int, dest: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let grid = of.grid()?;
         if grid.dims().is_empty() {
             return fail!(Topology, "the grid has no dimensions");
@@ -448,7 +381,7 @@ export! {
         comm: Comm, nnodes: c_int, index: *const c_int, edges: *const c_int, _reorder: c_int,
         new: *mut Comm,
     ) on comm => |this| {
-        let parent = this.communicators.get(comm)?;
+        let parent = Communicators::of(this).get(comm)?;
         let by = parent.intra()?;
         let ends = array(index, nnodes)?;
         let edges = graph_edges(ends, edges, by.size())?;
@@ -460,7 +393,7 @@ export! {
     fn MPI_Graph_map(
         comm: Comm, nnodes: c_int, index: *const c_int, edges: *const c_int, new: *mut c_int,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
+        let by = Communicators::of(this).get(comm)?;
         let ends = array(index, nnodes)?;
         graph_edges(ends, edges, by.peers())?;
         let rank = by.rank();
@@ -468,7 +401,7 @@ export! {
         Ok(())
     };
     fn MPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let (ends, edges) = of.graph()?;
         nnodes.write(ends.len() as c_int);
         nedges.write(edges.len() as c_int);
@@ -477,7 +410,7 @@ export! {
     fn MPI_Graph_get(
         comm: Comm, maxindex: c_int, maxedges: c_int, index: *mut c_int, to: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let (ends, edges) = of.graph()?;
         check_room(ends.len(), maxindex)?;
         check_room(edges.len(), maxedges)?;
@@ -487,13 +420,13 @@ export! {
     fn MPI_Graph_neighbors_count(
         comm: Comm, rank: c_int, count: *mut c_int,
     ) on comm => |this| {
-        count.write(this.communicators.get(comm)?.neighbours(rank)?.len() as c_int);
+        count.write(Communicators::of(this).get(comm)?.neighbours(rank)?.len() as c_int);
         Ok(())
     };
     fn MPI_Graph_neighbors(
         comm: Comm, rank: c_int, max: c_int, neighbors: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let found = of.neighbours(rank)?;
         check_room(found.len(), max)?;
         write(found.iter().copied(), neighbors)
@@ -504,8 +437,8 @@ export! {
         outdegree: c_int, destinations: *const c_int, destination_weights: *const c_int,
         info: Info, _reorder: c_int, new: *mut Comm,
     ) on comm => |this| {
-        this.infos.argument(info)?;
-        let parent = this.communicators.get(comm)?;
+        Infos::of(this).argument(info)?;
+        let parent = Communicators::of(this).get(comm)?;
         let by = parent.intra()?;
         let sources = array(sources, indegree)?;
         let destinations = array(destinations, outdegree)?;
@@ -528,8 +461,8 @@ export! {
         destinations: *const c_int, weights_of: *const c_int, info: Info, _reorder: c_int,
         new: *mut Comm,
     ) on comm => |this| {
-        this.infos.argument(info)?;
-        let parent = this.communicators.get(comm)?;
+        Infos::of(this).argument(info)?;
+        let parent = Communicators::of(this).get(comm)?;
         let by = parent.intra()?;
         let sources = array(sources, n)?;
         let degrees = array(degrees, n)?;
@@ -566,7 +499,7 @@ export! {
     fn MPI_Dist_graph_neighbors_count(
         comm: Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let (topology, weights) = of.dist_graph()?;
         indegree.write(topology.sources.len() as c_int);
         outdegree.write(topology.destinations.len() as c_int);
@@ -577,7 +510,7 @@ export! {
         comm: Comm, max_sources: c_int, sources: *mut c_int, source_weights: *mut c_int,
         max_destinations: c_int, destinations: *mut c_int, destination_weights: *mut c_int,
     ) on comm => |this| {
-        let of = this.communicators.get(comm)?;
+        let of = Communicators::of(this).get(comm)?;
         let (topology, weights) = of.dist_graph()?;
         let (from, to) = match weights {
             Some((from, to)) => (&from[..], &to[..]),

@@ -4,7 +4,9 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::{Aint, Comm, Info, Win};
+use crate::communicator::Communicators;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Defines exported functions that fail whatever their arguments are. They are declared without
@@ -56,7 +58,7 @@ fn no_windows() -> Done {
 
 /// Checks the communicator first.
 fn no_windows_of(this: &Rank, comm: Comm) -> Done {
-    this.communicators.get(comm)?;
+    Communicators::of(this).get(comm)?;
     no_windows()
 }
 

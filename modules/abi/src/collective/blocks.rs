@@ -8,8 +8,10 @@ use graphmap_runtime::mpi::Packed;
 
 use crate::abi::{Datatype, IN_PLACE};
 use crate::buffer::Elements;
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
 use crate::export::Number;
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Checks the arguments that describe elements of a collective call.
@@ -125,7 +127,7 @@ impl Blocks {
     ) -> Done<Self> {
         check_array(counts, ranks)?;
         check_array(displacements, ranks)?;
-        let extent = this.datatypes.get(of)?.extent;
+        let extent = Datatypes::of(this).get(of)?.extent;
         let each = (0..ranks).map(|rank| {
             // SAFETY: the arrays have an item for this rank.
             let (count, at) =
@@ -180,7 +182,7 @@ impl Blocks {
         counts: &[i64],
         of: Datatype,
     ) -> Done<Self> {
-        let extent = this.datatypes.get(of)?.extent;
+        let extent = Datatypes::of(this).get(of)?.extent;
         let mut before = 0;
         let each = counts.iter().map(|&count| {
             let mut block = elements(this, address, count, of)?;

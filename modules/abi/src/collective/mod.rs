@@ -19,6 +19,8 @@ use crate::intercollective::{self as inter, Both};
 use crate::operation::Reduction;
 use crate::rank::Rank;
 
+use crate::communicator::Communicators;
+use crate::rank::Part as _;
 use blocks::{Blocks, check_alias, check_array, elements, pack_shared, store};
 use started::{Prepared, blocking, nonblocking, prepared};
 
@@ -73,7 +75,7 @@ fn input(
 }
 
 fn barrier(this: &Rank, comm: Comm) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     Ok(prepared(by.messages().0.clone(), |by| (by.barrier(), Ok)))
 }
 
@@ -85,7 +87,7 @@ fn bcast(
     root: c_int,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         return inter::bcast(this, Both::new(&by, root)?, buffer, count, datatype);
     };
@@ -112,7 +114,7 @@ fn gather(
     root: c_int,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let send = |this: &Rank| elements(this, sendbuf, count, datatype);
         return inter::gather(this, Both::new(&by, root)?, send, receive);
@@ -154,7 +156,7 @@ fn scatter(
     root: c_int,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let receive = |this: &Rank| elements(this, recvbuf, count, datatype);
         return inter::scatter(this, Both::new(&by, root)?, send, receive);
@@ -194,7 +196,7 @@ fn allgather(
     receive: impl FnOnce(usize) -> Done<Blocks>,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let receive = receive(by.peers())?;
     let (own, send) = match (&by.ranks, sendbuf == IN_PLACE) {
         (Ranks::Intra(by), true) => (Some(by.rank()), receive.at(by.rank())),
@@ -259,7 +261,7 @@ fn reduce(
     root: c_int,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let both = Both::new(&by, root)?;
         return inter::reduce(this, both, (sendbuf, recvbuf), count, datatype, op);
@@ -306,7 +308,7 @@ fn reduce_to_all(
     comm: Comm,
     of: Prefix,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let receive = elements(this, recvbuf, count, datatype)?;
     let by = match &by.ranks {
         Ranks::Intra(by) => by.clone(),
@@ -351,7 +353,7 @@ fn reduce_scatter(
     op: Op,
     comm: Comm,
 ) -> Done<Prepared> {
-    let by = this.communicators.get(comm)?;
+    let by = Communicators::of(this).get(comm)?;
     let counts = counts(by.size())?;
     let receive = elements(this, recvbuf, counts[by.rank()], datatype)?;
     let operation = Reduction::new(this, op, &receive, datatype)?;
@@ -468,7 +470,7 @@ collective! {
     ) on comm => |this| {
         let send = |ranks| Blocks::row(this, sendbuf, sendcount.get(), sendtype, ranks);
         let receive = |ranks| Blocks::row(this, recvbuf, recvcount.get(), recvtype, ranks);
-        alltoall(sendbuf, &*this.communicators.get(comm)?, send, receive)
+        alltoall(sendbuf, &*Communicators::of(this).get(comm)?, send, receive)
     };
 
     fn MPI_Alltoallv, MPI_Alltoallv_c; MPI_Ialltoallv, MPI_Ialltoallv_c;
@@ -479,7 +481,7 @@ collective! {
     ) on comm => |this| {
         let send = |ranks| Blocks::vector(this, sendbuf, sendcounts, sdispls, sendtype, ranks);
         let receive = |ranks| Blocks::vector(this, recvbuf, recvcounts, rdispls, recvtype, ranks);
-        alltoall(sendbuf, &*this.communicators.get(comm)?, send, receive)
+        alltoall(sendbuf, &*Communicators::of(this).get(comm)?, send, receive)
     };
 
     fn MPI_Alltoallw, MPI_Alltoallw_c; MPI_Ialltoallw, MPI_Ialltoallw_c;
@@ -490,7 +492,7 @@ collective! {
     ) on comm => |this| {
         let send = |ranks| Blocks::typed(this, sendbuf, sendcounts, sdispls, sendtypes, ranks);
         let receive = |ranks| Blocks::typed(this, recvbuf, recvcounts, rdispls, recvtypes, ranks);
-        alltoall(sendbuf, &*this.communicators.get(comm)?, send, receive)
+        alltoall(sendbuf, &*Communicators::of(this).get(comm)?, send, receive)
     };
 
     fn MPI_Reduce, MPI_Reduce_c; MPI_Ireduce, MPI_Ireduce_c; MPI_Reduce_init, MPI_Reduce_init_c<C>(

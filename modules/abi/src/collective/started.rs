@@ -9,9 +9,12 @@ use std::task::{Context, Poll};
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{Comm, Info, Request, Status};
-use crate::call::On;
 use crate::error::Done;
+use crate::info::Infos;
+use crate::on::On;
+use crate::rank::Part as _;
 use crate::rank::Rank;
+use crate::request::Requests;
 use crate::request::Started;
 use crate::wait::wait;
 
@@ -88,7 +91,7 @@ pub(crate) unsafe fn nonblocking(
     request: *mut Request,
 ) -> Done {
     let started = (call.begin)(&call.by, comm.into());
-    let handle = this.requests.add_boxed(started)?;
+    let handle = Requests::of(this).add_boxed(started)?;
     // SAFETY: guaranteed by the caller.
     unsafe { request.write(handle) };
     Ok(())
@@ -107,10 +110,10 @@ pub(crate) unsafe fn persistent(
     call: Prepared,
     request: *mut Request,
 ) -> Done {
-    this.infos.argument(info)?;
+    Infos::of(this).argument(info)?;
     let own = wait(call.by.dup())?;
     let again = move |_: &Rc<Rank>| Ok((call.begin)(&own, comm.into()));
-    let handle = this.requests.add_persistent(again)?;
+    let handle = Requests::of(this).add_persistent(again)?;
     // SAFETY: guaranteed by the caller.
     unsafe { request.write(handle) };
     Ok(())

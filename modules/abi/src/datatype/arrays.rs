@@ -3,12 +3,15 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
+use super::Recipe;
 use super::create::array;
 use super::layout::Builder;
-use super::recipe::{Combiner, Recipe};
+use super::recipe::Combiner;
 use super::{Bounds, Type, too_large};
 use crate::abi::Datatype;
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 
 const ORDER_C: c_int = 0xc;
 const ORDER_FORTRAN: c_int = 0xf;
@@ -174,7 +177,7 @@ export! {
         number: c_int, sizes: *const C, subsizes: *const C, starts: *const C, order: c_int,
         old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let count = positive(number.into(), "number of dimensions")?;
         let (sizes, subsizes) = (array(sizes, count)?, array(subsizes, count)?);
         let starts = array(starts, count)?;
@@ -205,7 +208,7 @@ export! {
         arguments: *const c_int, processes: *const c_int, order: c_int, old: Datatype,
         new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let count = positive(number.into(), "number of dimensions")?;
         let ranks = positive(size.into(), "number of processes")?;
         let Some(rank_at) = usize::try_from(rank).ok().filter(|&rank| rank < ranks) else {

@@ -3,11 +3,15 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use super::recipe::{Combiner, Recipe};
-use super::{Bounds, Copies, Type, named, too_large};
+use super::recipe::Combiner;
+use super::{Bounds, Copies, Type, too_large};
+use super::{Recipe, predefined};
 use crate::abi::{Aint, Datatype};
+use crate::attribute::Attributes;
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
 use crate::export::Number;
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Returns a count.
@@ -54,7 +58,7 @@ impl Rank {
         if new.is_null() {
             return fail!(Arg, "the pointer to the new datatype is null");
         }
-        let handle = self.datatypes.add(Rc::new(layout), false)?;
+        let handle = Datatypes::of(self).add(Rc::new(layout), false)?;
         // SAFETY: the pointer is valid.
         unsafe { new.write(handle) };
         Ok(())
@@ -154,7 +158,7 @@ export! {
     fn MPI_Type_contiguous, MPI_Type_contiguous_c<C>(
         number: C, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let recipe = Recipe::new(Combiner::Contiguous).number(number).of(&of);
         let copies = Copies { of: &of, offset: 0, count: count(number)?, times: 1, step: 0 };
         this.add_type(new, Type::of(&[copies], recipe)?)
@@ -162,14 +166,14 @@ export! {
     fn MPI_Type_vector, MPI_Type_vector_c<C>(
         number: C, blocklength: C, stride: C, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let recipe = Recipe::new(Combiner::Vector).numbers(&[number, blocklength, stride]);
         this.add_type(new, vector(&of, (number, blocklength), bytes(stride, &of)?, recipe)?)
     };
     fn MPI_Type_create_hvector, MPI_Type_create_hvector_c<C>(
         number: C, blocklength: C, stride: Aint, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let recipe = Recipe::new(Combiner::Hvector).numbers(&[number, blocklength]);
         let recipe = recipe.places::<C>(&[stride]);
         this.add_type(new, vector(&of, (number, blocklength), stride, recipe)?)
@@ -177,7 +181,7 @@ export! {
     fn MPI_Type_indexed, MPI_Type_indexed_c<C>(
         number: C, lengths: *const C, displacements: *const C, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let (of, count) = (this.datatypes.any(old)?, count(number)?);
+        let (of, count) = (Datatypes::of(this).any(old)?, count(number)?);
         let (lengths, displacements) = (array(lengths, count)?, array(displacements, count)?);
         let recipe = Recipe::new(Combiner::Indexed).number(number);
         let recipe = recipe.numbers(lengths).numbers(displacements);
@@ -188,7 +192,7 @@ export! {
         number: C, lengths: *const C, displacements: *const Aint, old: Datatype,
         new: *mut Datatype,
     ) on World => |this| {
-        let (of, count) = (this.datatypes.any(old)?, count(number)?);
+        let (of, count) = (Datatypes::of(this).any(old)?, count(number)?);
         let (lengths, displacements) = (array(lengths, count)?, array(displacements, count)?);
         let recipe = Recipe::new(Combiner::Hindexed).number(number);
         let recipe = recipe.numbers(lengths).places::<C>(displacements);
@@ -198,7 +202,7 @@ export! {
     fn MPI_Type_create_indexed_block, MPI_Type_create_indexed_block_c<C>(
         number: C, blocklength: C, displacements: *const C, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let (of, count) = (this.datatypes.any(old)?, count(number)?);
+        let (of, count) = (Datatypes::of(this).any(old)?, count(number)?);
         self::count(blocklength)?;
         let displacements = array(displacements, count)?;
         let recipe = Recipe::new(Combiner::IndexedBlock).numbers(&[number, blocklength]);
@@ -209,7 +213,7 @@ export! {
     fn MPI_Type_create_hindexed_block, MPI_Type_create_hindexed_block_c<C>(
         number: C, blocklength: C, displacements: *const Aint, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
-        let (of, count) = (this.datatypes.any(old)?, count(number)?);
+        let (of, count) = (Datatypes::of(this).any(old)?, count(number)?);
         self::count(blocklength)?;
         let displacements = array(displacements, count)?;
         let recipe = Recipe::new(Combiner::HindexedBlock).numbers(&[number, blocklength]);
@@ -226,7 +230,7 @@ export! {
         for &blocklength in lengths {
             self::count(blocklength)?;
         }
-        let types = array(types, count)?.iter().map(|&of| this.datatypes.any(of));
+        let types = array(types, count)?.iter().map(|&of| Datatypes::of(this).any(of));
         let types: Vec<_> = types.collect::<Done<_>>()?;
         let mut recipe = Recipe::new(Combiner::Struct).number(number);
         recipe = recipe.numbers(lengths).places::<C>(displacements);
@@ -241,14 +245,14 @@ export! {
     fn MPI_Type_create_resized(
         old: Datatype, lower: Aint, extent: Aint, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let recipe = Recipe::new(Combiner::Resized).places::<c_int>(&[lower, extent]).of(&of);
         this.add_type(new, Type::resized(&of, lower, extent, recipe)?)
     };
     fn MPI_Type_create_resized_c(
         old: Datatype, lower: i64, extent: i64, new: *mut Datatype,
     ) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         let recipe = Recipe::new(Combiner::Resized).numbers(&[lower, extent]).of(&of);
         this.add_type(new, Type::resized(&of, lower as isize, extent as isize, recipe)?)
     };
@@ -256,10 +260,10 @@ export! {
         if datatype.is_null() {
             return fail!(Arg, "the pointer to the datatype is null");
         }
-        if named::get(*datatype).is_some() {
+        if predefined(*datatype).is_some() {
             return Ok(());
         }
-        match this.datatypes.table.borrow_mut().get_mut((*datatype).0) {
+        match Datatypes::of(this).table.borrow_mut().get_mut((*datatype).0) {
             Some(entry) => entry.is_committed = true,
             None => return crate::rank::invalid(
                 crate::error::Class::Type, "datatype", (*datatype).0,
@@ -272,27 +276,27 @@ export! {
             return fail!(Arg, "the pointer to the datatype is null");
         }
         let handle = *datatype;
-        if this.datatypes.any(handle)?.permanent.get() == Some(&handle) {
+        if Datatypes::of(this).any(handle)?.permanent.get() == Some(&handle) {
             return fail!(Type, "the datatype {:#x} is predefined and cannot be freed", handle.0);
         }
-        this.attributes.delete_type(handle)?;
-        let entry = this.datatypes.table.borrow_mut().remove(handle.0);
+        Attributes::of(this).delete_type(handle)?;
+        let entry = Datatypes::of(this).table.borrow_mut().remove(handle.0);
         // A type may contain many others. The table is not borrowed while they are dropped.
         drop(entry);
-        this.datatypes.names.borrow_mut().remove(&handle);
+        Datatypes::of(this).names.borrow_mut().remove(&handle);
         datatype.write(Datatype::NULL);
         Ok(())
     };
     fn MPI_Type_dup(old: Datatype, new: *mut Datatype) on World => |this| {
-        let of = this.datatypes.any(old)?;
+        let of = Datatypes::of(this).any(old)?;
         if new.is_null() {
             return fail!(Arg, "the pointer to the new datatype is null");
         }
         let copy = Type::duplicate(&of, Recipe::new(Combiner::Dup).of(&of))?;
-        let is_committed = this.datatypes.get(old).is_ok();
-        let handle = this.datatypes.add(Rc::new(copy), is_committed)?;
-        if let Err(fail) = this.attributes.copy_type(old, handle) {
-            this.datatypes.table.borrow_mut().remove(handle.0);
+        let is_committed = Datatypes::of(this).get(old).is_ok();
+        let handle = Datatypes::of(this).add(Rc::new(copy), is_committed)?;
+        if let Err(fail) = Attributes::of(this).copy_type(old, handle) {
+            Datatypes::of(this).table.borrow_mut().remove(handle.0);
             return Err(fail);
         }
         new.write(handle);

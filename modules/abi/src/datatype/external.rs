@@ -1,15 +1,15 @@
 //! The data representation `external32`: big-endian, with fixed sizes (MPI-5.0, section 14.5.2).
 
-use super::{Kind, Named, Number, Type, named};
+use super::named::{self, Kind, Named, Number};
 use crate::error::{Done, fail};
 
 /// A value of a predefined type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Value {
+pub(super) struct Value {
     /// Number of bytes in memory.
-    native: usize,
+    pub(super) native: usize,
     /// Number of bytes in the representation.
-    external: usize,
+    pub(super) external: usize,
     conversion: Conversion,
 }
 
@@ -43,7 +43,7 @@ impl Value {
     }
 
     /// Appends the representation of a value.
-    fn encode(self, from: &[u8], to: &mut Vec<u8>) -> Done {
+    pub(super) fn encode(self, from: &[u8], to: &mut Vec<u8>) -> Done {
         let mut bytes = [0; 16];
         bytes[..self.native].copy_from_slice(from);
         let value = u128::from_le_bytes(bytes);
@@ -70,7 +70,7 @@ impl Value {
     }
 
     /// Appends a value that is given in the representation.
-    fn decode(self, from: &[u8], to: &mut Vec<u8>) {
+    pub(super) fn decode(self, from: &[u8], to: &mut Vec<u8>) {
         let mut bytes = [0; 16];
         bytes[16 - self.external..].copy_from_slice(from);
         let value = u128::from_be_bytes(bytes);
@@ -124,7 +124,7 @@ fn extended(quadruple: u128) -> u128 {
 }
 
 /// Returns the one or two values of a predefined type.
-fn values(named: &Named) -> (Value, Option<Value>) {
+pub(super) fn values(named: &Named) -> (Value, Option<Value>) {
     let long = Value::with(8, 4, Conversion::Signed);
     match (named.handle, named.kind) {
         (named::LONG, _) => (long, None),
@@ -151,70 +151,9 @@ pub(super) fn size(named: &Named) -> usize {
     first.external + second.map_or(0, |second| second.external)
 }
 
-impl Type {
-    /// Converts packed elements to the representation.
-    ///
-    /// # Errors
-    /// [`Class::Conversion`](crate::error::Class::Conversion) if a value does not fit.
-    pub(super) fn packed_to_external(&self, count: usize, data: &[u8]) -> Done<Vec<u8>> {
-        let mut external = Vec::with_capacity(count * self.external);
-        let mut rest = data;
-        self.signature(count, &mut |named, count| {
-            let (first, second) = values(named);
-            for _ in 0..count {
-                for value in [Some(first), second].into_iter().flatten() {
-                    let (bytes, behind) = rest.split_at(value.native);
-                    value.encode(bytes, &mut external)?;
-                    rest = behind;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(external)
-    }
-
-    /// Converts elements in the representation to packed elements.
-    pub(super) fn external_to_packed(&self, count: usize, external: &[u8]) -> Done<Vec<u8>> {
-        let mut data = Vec::with_capacity(count * self.size);
-        let mut rest = external;
-        self.signature(count, &mut |named, count| {
-            let (first, second) = values(named);
-            for _ in 0..count {
-                for value in [Some(first), second].into_iter().flatten() {
-                    let (bytes, behind) = rest.split_at(value.external);
-                    value.decode(bytes, &mut data);
-                    rest = behind;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(data)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Datatype;
-
-    fn round(handle: usize, data: &[u8], external: &[u8]) {
-        let of = named::get(Datatype(handle)).unwrap();
-        let count = data.len() / of.size;
-        assert_eq!(of.packed_to_external(count, data).unwrap(), external);
-        assert_eq!(of.external_to_packed(count, external).unwrap(), data);
-    }
-
-    #[test]
-    fn integers_are_big_endian() {
-        round(0x209, &[1, 2, 3, 4, 5, 6, 7, 8], &[4, 3, 2, 1, 8, 7, 6, 5]);
-        round(0x20a, &(-2i64).to_ne_bytes(), &[255, 255, 255, 254]);
-        round(0x22c, &[1, 2, 3, 4, 5, 6], &[2, 1, 6, 5, 4, 3]);
-        let long = named::get(Datatype(0x20a)).unwrap();
-        assert!(
-            long.packed_to_external(1, &(1i64 << 31).to_ne_bytes())
-                .is_err()
-        );
-    }
 
     #[test]
     fn extended_precision_is_converted() {

@@ -3,10 +3,13 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use super::recipe::{Combiner, Recipe};
-use super::{Type, named};
+use super::Type;
+use super::recipe::Combiner;
+use super::{Recipe, predefined};
 use crate::abi::{Datatype, UNDEFINED};
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 const TYPECLASS_INTEGER: c_int = 192;
@@ -73,17 +76,17 @@ fn create(this: &Rank, combiner: Combiner, arguments: &[c_int], equal: Datatype)
         arguments[0],
         *arguments.get(1).unwrap_or(&0),
     );
-    if let Some(&known) = this.datatypes.f90.borrow().get(&key) {
+    if let Some(&known) = Datatypes::of(this).f90.borrow().get(&key) {
         return Ok(known);
     }
-    let of = this.datatypes.any(equal)?;
+    let of = Datatypes::of(this).any(equal)?;
     let recipe = Recipe::new(combiner).numbers(arguments);
     let mut new = Type::duplicate(&of, recipe)?;
     new.named = of.named;
     let new = Rc::new(new);
-    let handle = this.datatypes.add(Rc::clone(&new), true)?;
+    let handle = Datatypes::of(this).add(Rc::clone(&new), true)?;
     new.permanent.get_or_init(|| handle);
-    this.datatypes.f90.borrow_mut().insert(key, handle);
+    Datatypes::of(this).f90.borrow_mut().insert(key, handle);
     Ok(handle)
 }
 
@@ -97,7 +100,7 @@ fn match_size(class: c_int, size: c_int) -> Done<Datatype> {
     };
     let mut of = types.iter().copied();
     let has =
-        |handle: &Datatype| named::get(*handle).is_some_and(|of| of.size as i64 == size.into());
+        |handle: &Datatype| predefined(*handle).is_some_and(|of| of.size as i64 == size.into());
     match of.find(has) {
         Some(found) => Ok(found),
         None => fail!(Arg, "no datatype of this class has {size} bytes"),

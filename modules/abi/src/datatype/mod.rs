@@ -6,9 +6,9 @@ mod external;
 mod f90;
 mod layout;
 mod named;
-mod pack;
 mod query;
 mod recipe;
+mod representation;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,12 +17,13 @@ use std::rc::Rc;
 
 use crate::abi::Datatype;
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::invalid;
+use crate::rank::{Part, Slot, invalid};
 use crate::table::Table;
 use layout::{Builder, Layout};
 pub(crate) use named::{Kind, Named, Number};
-pub(crate) use pack::elements;
-use recipe::Recipe;
+
+/// The call that created a datatype.
+type Recipe = recipe::Recipe<Type>;
 
 /// Maximum depth of datatypes in datatypes, because they are visited by recursion.
 const DEPTH: usize = 10_000;
@@ -44,7 +45,7 @@ pub(crate) struct Type {
     /// Number of predefined elements.
     elements: usize,
     /// Number of bytes of the data in the representation `external32`.
-    external: usize,
+    pub(crate) external: usize,
     depth: usize,
     /// The call that created it, unless it is predefined.
     recipe: Option<Recipe>,
@@ -267,7 +268,7 @@ impl Type {
     ///
     /// # Safety
     /// The elements must be readable, and the row must have room for their data.
-    unsafe fn pack_to(&self, from: *const u8, count: usize, to: *mut u8) {
+    pub(crate) unsafe fn pack_to(&self, from: *const u8, count: usize, to: *mut u8) {
         // SAFETY: guaranteed by the caller.
         unsafe { self.layout.pack(from, count, self.extent, to) };
     }
@@ -402,6 +403,10 @@ pub(crate) struct Datatypes {
     f90: RefCell<HashMap<(c_int, c_int, c_int), Datatype>>,
 }
 
+impl Part for Datatypes {
+    const SLOT: Slot = Slot::Datatypes;
+}
+
 impl Datatypes {
     /// Returns the type of a handle, for communication.
     ///
@@ -409,7 +414,7 @@ impl Datatypes {
     /// [`Class::Type`] if the handle is null or invalid, or the type is not committed.
     #[inline]
     pub(crate) fn get(&self, handle: Datatype) -> Done<Rc<Type>> {
-        if let Some(named) = named::get(handle) {
+        if let Some(named) = predefined(handle) {
             return Ok(named);
         }
         match self.table.borrow().get(handle.0) {
@@ -424,7 +429,7 @@ impl Datatypes {
     /// # Errors
     /// [`Class::Type`] if the handle is null or invalid.
     pub(crate) fn any(&self, handle: Datatype) -> Done<Rc<Type>> {
-        if let Some(named) = named::get(handle) {
+        if let Some(named) = predefined(handle) {
             return Ok(named);
         }
         match self.table.borrow().get(handle.0) {
@@ -458,12 +463,29 @@ impl Datatypes {
     }
 }
 
+thread_local! {
+    static NAMED: Vec<Option<Rc<Type>>> = {
+        let mut all = vec![None; 0x100];
+        for named in named::LIST {
+            all[named.handle.0 - Datatype::NULL.0] = Some(Rc::new(Type::named(named)));
+        }
+        all
+    };
+}
+
+/// Returns the predefined datatype of a handle, or `None` if it is not one.
+#[inline]
+fn predefined(handle: Datatype) -> Option<Rc<Type>> {
+    let at = handle.0.checked_sub(Datatype::NULL.0)?;
+    NAMED.with(|named| named.get(at).cloned().flatten())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn int() -> Rc<Type> {
-        named::get(Datatype(0x209)).unwrap()
+        predefined(Datatype(0x209)).unwrap()
     }
 
     fn copies(of: &Rc<Type>, offset: isize, count: usize, times: usize, step: isize) -> Copies<'_> {
@@ -478,10 +500,10 @@ mod tests {
 
     #[test]
     fn pairs_have_the_layout_of_structs() {
-        let double_int = named::get(Datatype(0x229)).unwrap();
+        let double_int = predefined(Datatype(0x229)).unwrap();
         assert_eq!((double_int.size, double_int.extent), (12, 16));
         assert_eq!(double_int.bounds.true_upper, 12);
-        let short_int = named::get(Datatype(0x22c)).unwrap();
+        let short_int = predefined(Datatype(0x22c)).unwrap();
         assert_eq!((short_int.size, short_int.extent), (6, 8));
         assert_eq!(short_int.span(1), (0, 8));
     }
@@ -496,7 +518,7 @@ mod tests {
 
     #[test]
     fn partial_elements_are_counted() {
-        let (int, pair) = (int(), named::get(Datatype(0x229)).unwrap());
+        let (int, pair) = (int(), predefined(Datatype(0x229)).unwrap());
         let both = [copies(&int, 0, 2, 1, 0), copies(&pair, 8, 2, 1, 0)];
         let of = Type::of(&both, Recipe::default()).unwrap();
         assert_eq!((of.size, of.elements), (32, 6));

@@ -1,8 +1,5 @@
 //! Predefined datatypes.
 
-use std::rc::Rc;
-
-use super::Type;
 use crate::abi::Datatype;
 
 /// Representation of a number in memory.
@@ -179,21 +176,4 @@ named! {
     0x2e2 "REAL16" Real(F128)
     0x2e3 "COMPLEX16" Complex(F64)
     0x2eb "COMPLEX32" Complex(F128)
-}
-
-thread_local! {
-    static NAMED: Vec<Option<Rc<Type>>> = {
-        let mut all = vec![None; 0x100];
-        for named in LIST {
-            all[named.handle.0 - Datatype::NULL.0] = Some(Rc::new(Type::named(named)));
-        }
-        all
-    };
-}
-
-/// Returns the predefined datatype of a handle, or `None` if it is not one.
-#[inline]
-pub(super) fn get(handle: Datatype) -> Option<Rc<Type>> {
-    let at = handle.0.checked_sub(Datatype::NULL.0)?;
-    NAMED.with(|named| named.get(at).cloned().flatten())
 }

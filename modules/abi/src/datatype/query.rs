@@ -3,18 +3,21 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::rc::Rc;
 
-use super::recipe::{Combiner, Recipe};
-use super::{Type, named};
+use super::predefined;
+use super::recipe::Combiner;
+use super::{Recipe, Type};
 use crate::abi::{Aint, Count, Datatype, MAX_OBJECT_NAME, UNDEFINED};
-use crate::environment::write_text;
+use crate::arguments::write_text;
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Returns a handle of a type in the contents of another. Handles of derived types are new.
 fn handle_of(this: &Rank, of: &Rc<Type>) -> Done<Datatype> {
     match of.permanent.get() {
         Some(&handle) => Ok(handle),
-        None => this.datatypes.add(Rc::clone(of), true),
+        None => Datatypes::of(this).add(Rc::clone(of), true),
     }
 }
 
@@ -51,7 +54,7 @@ unsafe fn contents(
     counts: *mut Count,
     types: *mut Datatype,
 ) -> Done {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     let Some(recipe) = &of.recipe else {
         return fail!(
             Type,
@@ -101,16 +104,16 @@ const PAIRS: [(usize, usize, usize); 9] = [
 
 export! {
     fn MPI_Type_size(datatype: Datatype, size: *mut c_int) on World => |this| {
-        let bytes = this.datatypes.any(datatype)?.size;
+        let bytes = Datatypes::of(this).any(datatype)?.size;
         size.write(c_int::try_from(bytes).unwrap_or(UNDEFINED));
         Ok(())
     };
     fn MPI_Type_size_c(datatype: Datatype, size: *mut Count) on World => |this| {
-        size.write(this.datatypes.any(datatype)?.size as Count);
+        size.write(Datatypes::of(this).any(datatype)?.size as Count);
         Ok(())
     };
     fn MPI_Type_size_x(datatype: Datatype, size: *mut Count) on World => |this| {
-        size.write(this.datatypes.any(datatype)?.size as Count);
+        size.write(Datatypes::of(this).any(datatype)?.size as Count);
         Ok(())
     };
     fn MPI_Type_get_extent(
@@ -135,7 +138,7 @@ export! {
         datatype: Datatype, integers: *mut c_int, addresses: *mut c_int, types: *mut c_int,
         combiner: *mut c_int,
     ) on World => |this| {
-        let (numbers, by) = envelope(&*this.datatypes.any(datatype)?);
+        let (numbers, by) = envelope(&*Datatypes::of(this).any(datatype)?);
         if numbers[2] > 0 {
             return fail!(Type, "the datatype {:#x} has large counts", datatype.0);
         }
@@ -149,7 +152,7 @@ export! {
         datatype: Datatype, integers: *mut Count, addresses: *mut Count, counts: *mut Count,
         types: *mut Count, combiner: *mut c_int,
     ) on World => |this| {
-        let (numbers, by) = envelope(&*this.datatypes.any(datatype)?);
+        let (numbers, by) = envelope(&*Datatypes::of(this).any(datatype)?);
         for (to, number) in [integers, addresses, counts, types].into_iter().zip(numbers) {
             to.write(number);
         }
@@ -162,7 +165,7 @@ export! {
     ) on World => |this| {
         let rooms = [of_integers.into(), of_addresses.into(), 0, of_types.into()];
         let counts = std::ptr::null_mut();
-        if envelope(&*this.datatypes.any(datatype)?).0[2] > 0 {
+        if envelope(&*Datatypes::of(this).any(datatype)?).0[2] > 0 {
             return fail!(Type, "the datatype {:#x} has large counts", datatype.0);
         }
         contents(this, datatype, rooms, integers, addresses, counts, types)
@@ -178,14 +181,14 @@ export! {
     fn MPI_Type_get_value_index(
         value: Datatype, index: Datatype, datatype: *mut Datatype,
     ) on World => |this| {
-        this.datatypes.any(value)?;
-        this.datatypes.any(index)?;
+        Datatypes::of(this).any(value)?;
+        Datatypes::of(this).any(index)?;
         let found = PAIRS.iter().find(|pair| (pair.0, pair.1) == (value.0, index.0));
         datatype.write(found.map_or(Datatype::NULL, |pair| Datatype(pair.2)));
         Ok(())
     };
     fn MPI_Type_set_name(datatype: Datatype, name: *const c_char) on World => |this| {
-        this.datatypes.any(datatype)?;
+        Datatypes::of(this).any(datatype)?;
         if name.is_null() {
             return fail!(Arg, "the name is null");
         }
@@ -193,19 +196,19 @@ export! {
         if name.len() >= MAX_OBJECT_NAME {
             return fail!(Arg, "a name of {} characters is too long", name.len());
         }
-        this.datatypes.names.borrow_mut().insert(datatype, name.to_vec());
+        Datatypes::of(this).names.borrow_mut().insert(datatype, name.to_vec());
         Ok(())
     };
     fn MPI_Type_get_name(
         datatype: Datatype, name: *mut c_char, length: *mut c_int,
     ) on World => |this| {
-        let names = this.datatypes.names.borrow();
+        let names = Datatypes::of(this).names.borrow();
         let text = match names.get(&datatype) {
             Some(name) => name,
             None if datatype == Datatype::NULL => &b"MPI_DATATYPE_NULL"[..],
             None => {
-                let named = named::get(datatype).and_then(|of| of.named);
-                this.datatypes.any(datatype)?;
+                let named = predefined(datatype).and_then(|of| of.named);
+                Datatypes::of(this).any(datatype)?;
                 named.map_or(&b""[..], |named| named.name.as_bytes())
             }
         };
@@ -215,7 +218,7 @@ export! {
 }
 
 unsafe fn get_extent(this: &Rank, datatype: Datatype, lower: *mut Aint, extent: *mut Aint) -> Done {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     // SAFETY: the caller passes pointers to write to.
     unsafe {
         lower.write(of.bounds.lower);
@@ -230,7 +233,7 @@ unsafe fn get_true_extent(
     lower: *mut Aint,
     extent: *mut Aint,
 ) -> Done {
-    let of = this.datatypes.any(datatype)?;
+    let of = Datatypes::of(this).any(datatype)?;
     // SAFETY: the caller passes pointers to write to.
     unsafe {
         lower.write(of.bounds.true_lower);

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use super::Type;
 use crate::abi::{Aint, Count};
 use crate::export::Number;
 
@@ -30,18 +29,30 @@ pub(super) enum Combiner {
     Resized = 116,
 }
 
-/// Function that created a datatype, and its arguments in their order.
-#[derive(Debug, Default)]
-pub(super) struct Recipe {
+/// Function that created a datatype, and its arguments in their order. `T` is the datatype.
+#[derive(Debug)]
+pub(super) struct Recipe<T> {
     pub(super) combiner: Combiner,
     pub(super) integers: Vec<c_int>,
     pub(super) addresses: Vec<Aint>,
     /// Counts and addresses of a large-count version.
     pub(super) counts: Vec<Count>,
-    pub(super) types: Vec<Rc<Type>>,
+    pub(super) types: Vec<Rc<T>>,
 }
 
-impl Recipe {
+impl<T> Default for Recipe<T> {
+    fn default() -> Self {
+        Recipe {
+            combiner: Combiner::default(),
+            integers: Vec::new(),
+            addresses: Vec::new(),
+            counts: Vec::new(),
+            types: Vec::new(),
+        }
+    }
+}
+
+impl<T> Recipe<T> {
     pub(super) fn new(combiner: Combiner) -> Self {
         Recipe {
             combiner,
@@ -81,7 +92,7 @@ impl Recipe {
         self
     }
 
-    pub(super) fn of(mut self, part: &Rc<Type>) -> Self {
+    pub(super) fn of(mut self, part: &Rc<T>) -> Self {
         self.types.push(Rc::clone(part));
         self
     }

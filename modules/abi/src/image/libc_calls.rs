@@ -3,12 +3,13 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
 
-use crate::rank::{self, Rank};
-use crate::report;
-use crate::wait;
+use super::own::OwnImage;
+use crate::leave::leave;
+use crate::rank::{self, Part as _, Rank};
+use crate::{report, singleton, wait};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
-pub(super) fn replacement(name: &CStr) -> Option<usize> {
+pub(crate) fn replacement(name: &CStr) -> Option<usize> {
     let function: *const () = match name.to_bytes() {
         b"__libc_start_main" => start as *const (),
         b"exit" => exit as *const (),
@@ -41,13 +42,13 @@ unsafe extern "C" fn start(
 }
 
 fn current() -> Rc<Rank> {
-    rank::current().unwrap_or_else(|| crate::host::not_a_rank("exit"))
+    rank::current().unwrap_or_else(|| singleton::not_a_rank("exit"))
 }
 
 /// `exit`: runs the destructors of the program, and ends the rank.
 extern "C" fn exit(status: c_int) -> ! {
     let rank = current();
-    let image = rank.image.take();
+    let image = OwnImage::of(&rank).0.take();
     drop(rank);
     if let Some(image) = &image {
         // SAFETY: the caller is the program of this rank. The image has no destructor.
@@ -67,14 +68,14 @@ extern "C" fn exit_at_once(status: c_int) -> ! {
             rank.fail(format!("exited with status {status}"));
         }
     }
-    rank::leave(rank)
+    leave(rank)
 }
 
 /// `abort`: ends the rank with an error.
 extern "C" fn abort() -> ! {
     let rank = current();
     rank.fail("called abort".to_string());
-    rank::leave(rank)
+    leave(rank)
 }
 
 /// `fork`: fails, because the child process would have all ranks.
@@ -83,7 +84,7 @@ extern "C" fn fork() -> c_int {
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     let rank = current();
     rank.fail("called fork, which ranks of one OS process cannot do".to_string());
-    rank::leave(rank)
+    leave(rank)
 }
 
 /// `sched_yield`: lets other ranks run.
@@ -91,6 +92,6 @@ extern "C" fn sched_yield() -> c_int {
     let yielded = std::panic::catch_unwind(wait::yield_now);
     match yielded {
         Ok(()) => 0,
-        Err(_) => rank::leave(current()),
+        Err(_) => leave(current()),
     }
 }

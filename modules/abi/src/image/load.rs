@@ -11,7 +11,10 @@ use object::elf;
 
 use super::elf::Copied;
 use super::program::Program;
-use super::{exceptions, libc_calls, limit};
+use super::{exceptions, limit};
+
+/// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
+pub(crate) type Replacement = fn(&CStr) -> Option<usize>;
 
 /// A loaded copy of the program.
 ///
@@ -25,23 +28,28 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors.
+    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors. The program
+    /// then calls the functions of `replacement`.
     ///
     /// # Errors
     /// The error of the dynamic linker or of the system, or a description if there are too many
     /// ranks.
-    pub(crate) fn load(program: &Program, ranks: usize) -> Result<Self, String> {
+    pub(crate) fn load(
+        program: &Program,
+        ranks: usize,
+        replacement: Replacement,
+    ) -> Result<Self, String> {
         static IS_FIRST: AtomicBool = AtomicBool::new(true);
         if !IS_FIRST.swap(false, Ordering::Relaxed) {
-            return Image::load_copy(program);
+            return Image::load_copy(program, replacement);
         }
         let before = limit::mappings();
-        let image = Image::load_copy(program)?;
+        let image = Image::load_copy(program, replacement)?;
         limit::check(before, ranks)?;
         Ok(image)
     }
 
-    fn load_copy(program: &Program) -> Result<Self, String> {
+    fn load_copy(program: &Program, replacement: Replacement) -> Result<Self, String> {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let count = program.libraries.len();
@@ -49,9 +57,9 @@ impl Image {
         let libraries = program
             .libraries
             .iter()
-            .map(|library| open(library, copy, count));
+            .map(|library| open(library, copy, count, replacement));
         let libraries: Vec<Loaded> = libraries.collect::<Result<_, _>>()?;
-        let loaded = open(&program.file, copy, count)?;
+        let loaded = open(&program.file, copy, count, replacement)?;
         for library in &libraries {
             // SAFETY: the files were just loaded, and only their constructors have run.
             unsafe { library.use_variables_of(&loaded)? };
@@ -228,10 +236,10 @@ impl Loaded {
     ///
     /// # Safety
     /// No code of the file may run meanwhile.
-    unsafe fn replace_libc_calls(&self) -> Result<(), String> {
+    unsafe fn replace_libc_calls(&self, replacement: Replacement) -> Result<(), String> {
         for reference in self.references() {
             let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
-            if is_undefined && let Some(function) = libc_calls::replacement(reference.name) {
+            if is_undefined && let Some(function) = replacement(reference.name) {
                 // SAFETY: the relocation is for a word of the file.
                 unsafe { write_word(reference.address, function)? };
             }
@@ -303,7 +311,12 @@ impl Loaded {
 
 /// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which
 /// the names of `libraries` private libraries are replaced.
-fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> {
+fn open(
+    file: &Copied,
+    copy: usize,
+    libraries: usize,
+    replacement: Replacement,
+) -> Result<Loaded, String> {
     // SAFETY: the name is a string.
     let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor < 0 {
@@ -343,7 +356,7 @@ fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> 
         dynamic: map.dynamic,
     };
     // SAFETY: the file was just loaded, and only its constructors have run.
-    unsafe { loaded.replace_libc_calls() }?;
+    unsafe { loaded.replace_libc_calls(replacement) }?;
     Ok(loaded)
 }
 

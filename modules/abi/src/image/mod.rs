@@ -10,10 +10,13 @@ mod exceptions;
 mod libc_calls;
 mod limit;
 mod load;
+mod own;
 mod program;
 
 pub(crate) use elf::Refused;
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
+pub(crate) use libc_calls::replacement;
 pub(crate) use load::Image;
+pub(crate) use own::OwnImage;
 pub(crate) use program::Program;

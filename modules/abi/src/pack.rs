@@ -4,8 +4,11 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::abi::{Aint, Comm, Datatype};
 use crate::buffer::Elements;
+use crate::communicator::Communicators;
+use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
 use crate::export::Number;
+use crate::rank::Part as _;
 use crate::rank::Rank;
 
 /// Part of a packed buffer behind a position.
@@ -202,7 +205,7 @@ export! {
         from: *const c_void, count: C, datatype: Datatype, to: *mut c_void, size: C,
         position: *mut C, comm: Comm,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         let from = elements(this, from, count.get(), datatype)?;
         pack(&from, &Room::new(to, size.get(), position)?)
     };
@@ -210,15 +213,15 @@ export! {
         from: *const c_void, size: C, position: *mut C, to: *mut c_void, count: C,
         datatype: Datatype, comm: Comm,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
+        Communicators::of(this).get(comm)?;
         let to = elements(this, to, count.get(), datatype)?;
         unpack(&Room::new(from, size.get(), position)?, &to)
     };
     fn MPI_Pack_size, MPI_Pack_size_c<C>(
         count: C, datatype: Datatype, comm: Comm, bytes: *mut C,
     ) on comm => |this| {
-        this.communicators.get(comm)?;
-        bytes.write(size(count.get(), this.datatypes.get(datatype)?.size)?);
+        Communicators::of(this).get(comm)?;
+        bytes.write(size(count.get(), Datatypes::of(this).get(datatype)?.size)?);
         Ok(())
     };
     fn MPI_Pack_external, MPI_Pack_external_c<C>(
@@ -241,7 +244,7 @@ export! {
         representation: *const c_char, count: C, datatype: Datatype, bytes: *mut Aint,
     ) on World => |this| {
         check_representation(representation)?;
-        bytes.write(size(count.get(), this.datatypes.get(datatype)?.external)?);
+        bytes.write(size(count.get(), Datatypes::of(this).get(datatype)?.external)?);
         Ok(())
     };
 }
