@@ -98,7 +98,7 @@ pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
         talk::say(BRIEF);
         return Exit::Usage.code();
     }
-    let parsed = defaults::command().try_get_matches_from(&args);
+    let parsed = defaults::command(&args).try_get_matches_from(&args);
     let parsed = parsed.and_then(|m| Common::from_arg_matches(&m).map(|common| (m, common)));
     let (matches, common) = match parsed {
         Ok(parsed) => parsed,

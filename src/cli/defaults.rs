@@ -41,15 +41,24 @@ const RUN: &str = "run";
 /// `run --hosts` starts the program under a launcher.
 const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
 
-/// Returns the parser of the command line, without the values from `graphmap.toml`.
-pub(crate) fn command() -> Command {
+/// Verb that is also the name of an emitter. Behind a graph file, it names that emitter.
+const MPIEXEC: &str = "mpiexec";
+
+/// Returns the parser of the command line `args`, without the values from `graphmap.toml`.
+pub(crate) fn command(args: &[OsString]) -> Command {
     // `partition` shows the table of a mapping, also on other hosts.
     let shown = |arg: Arg| {
         let arg = arg.conflicts_with(Resettable::<Id>::Reset);
         arg.conflicts_with("previous")
             .help("Show the table of the mapping in this mapping.json instead of searching for one")
     };
-    Cli::command().mut_subcommand("partition", |verb| verb.mut_arg("mapping", shown))
+    let command = Cli::command().mut_subcommand("partition", |verb| verb.mut_arg("mapping", shown));
+    let mut before = args.iter().skip(1).take_while(|word| *word != MPIEXEC);
+    match before.any(|word| !word.as_encoded_bytes().starts_with(b"-") && word != "help") {
+        // Clap finds verbs at any place, but none with this name.
+        true => command.mut_subcommand(MPIEXEC, |verb| verb.name("-mpiexec")),
+        false => command,
+    }
 }
 
 /// Parses the command line `args` again, with the values from `graphmap.toml` and the graph file as
@@ -66,7 +75,7 @@ pub(crate) fn complete(
     session: &mut Session<'_>,
 ) -> Outcome<Cli> {
     let (verb, of_verb) = matches.subcommand().unwrap_or((NONE, matches));
-    let mut command = command();
+    let mut command = command(args);
     if let Some((_, file)) = OF_GRAPHS.iter().find(|(name, _)| *name == verb) {
         let typed = of_verb.value_source(file) == Some(ValueSource::CommandLine);
         let named = of_verb.get_many::<PathBuf>(file).filter(|_| typed);
