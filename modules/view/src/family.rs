@@ -92,9 +92,9 @@ enum Step {
     Diagonal { wraps: bool },
 }
 
-/// Maximum number of columns that are tried for a grid. The number of columns is the distance of the
-/// first cell to one of its at most 8 neighbours, and divides the number of cells. At most four of
-/// the distances do: to the cell below, to the cells beside that, and to the end of the row.
+/// Maximum number of columns that are tried for a grid. The number of columns is the distance of
+/// the first cell to one of its at most 8 neighbours, and divides the number of cells. At most four
+/// of the distances do: to the cell below, to the cells beside that, and to the end of the row.
 const MOST_TRIED: usize = 4;
 
 /// Properties of the lines of a family.

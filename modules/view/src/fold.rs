@@ -125,8 +125,8 @@ struct Fold<'a> {
 }
 
 /// Chooses the boxes and frames of a picture. If there are more than `most` nodes, repeated items
-/// are shown by samples, outermost repetitions first, until at most `most` boxes are left or nothing
-/// can be folded. Takes nearly linear time.
+/// are shown by samples, outermost repetitions first, until at most `most` boxes are left or
+/// nothing can be folded. Takes nearly linear time.
 pub(crate) fn shown(tree: &Tree, families: &Families, most: usize) -> Shown {
     let mut fold = Fold {
         tree,

@@ -1,7 +1,7 @@
 //! Widths of texts, so that pictures do not depend on the fonts of a machine.
 //!
-//! The widths are those of Helvetica, from the font metrics that Adobe published ("Adobe Core 35 AFM
-//! Files"). Arial, Arimo, Liberation Sans and Nimbus Sans have the same widths.
+//! The widths are those of Helvetica, from the font metrics that Adobe published ("Adobe Core 35
+//! AFM Files"). Arial, Arimo, Liberation Sans and Nimbus Sans have the same widths.
 
 /// Names of fonts with these widths, for `font-family`.
 pub(crate) const FONTS: &str =

@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 /// Line by which graphmap recognises the file before it overwrites it.
 pub(super) const MARK: &str = "graph [compound=true];";
-/// Colours of channels between OS processes, from the palette of Okabe and Ito. The second is darker,
-/// so that it has contrast on [`TINTS`].
+/// Colours of channels between OS processes, from the palette of Okabe and Ito. The second is
+/// darker, so that it has contrast on [`TINTS`].
 pub(super) const ON_ONE_HOST: &str = "#0072b2";
 pub(super) const BETWEEN_HOSTS: &str = "#b84f00";
 /// Colour of frames.

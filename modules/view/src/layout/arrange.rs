@@ -291,8 +291,8 @@ fn closed_way(count: usize, columns: usize) -> Vec<usize> {
     cells
 }
 
-/// Returns for each group whether it is a ring: an edge joins each item to the next, and the last to
-/// the first.
+/// Returns for each group whether it is a ring: an edge joins each item to the next, and the last
+/// to the first.
 fn rings(picture: &Picture, nesting: &Nesting) -> Vec<bool> {
     let mut joined: Vec<usize> = vec![0; picture.groups.len()];
     let mut other = vec![false; picture.groups.len()];

@@ -155,8 +155,8 @@ impl<'p> Planning<'p> {
         }
     }
 
-    /// Chooses the end of each edge that has its label. Equal labels of a bundle are one. A label of
-    /// most edges becomes a sentence.
+    /// Chooses the end of each edge that has its label. Equal labels of a bundle are one. A label
+    /// of most edges becomes a sentence.
     fn choose_labels(&mut self) {
         let edges = &self.picture.edges;
         let texts: Vec<String> = edges.iter().map(|edge| sizes::label(&edge.label)).collect();

@@ -47,7 +47,8 @@ pub(crate) struct Grid<'a> {
     /// Group of each row.
     pub(crate) rows: Vec<usize>,
     pub(crate) groups: Vec<Vec<Piece<'a>>>,
-    /// First row of each frame and the row after its last one, in the order in which frames are opened.
+    /// First row of each frame and the row after its last one, in the order in which frames are
+    /// opened.
     spans: Vec<(usize, usize)>,
     /// Least heights of boxes.
     heights: Vec<f64>,

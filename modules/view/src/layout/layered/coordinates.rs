@@ -158,8 +158,8 @@ impl Placement<'_> {
         }
     }
 
-    /// Moves the nodes of one layer after the other to the mean of their neighbours: on the left in even
-    /// sweeps, on the right in odd ones, or on both sides.
+    /// Moves the nodes of one layer after the other to the mean of their neighbours: on the left in
+    /// even sweeps, on the right in odd ones, or on both sides.
     fn sweep(&mut self, sweep: usize, both: bool) {
         let count = self.graph.layers.len();
         for step in 0..count {

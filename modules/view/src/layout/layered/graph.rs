@@ -279,8 +279,8 @@ pub(super) fn ranks(scope: &Scope, ports: &Ports, part: &Part) -> Vec<usize> {
             }),
         }
     }
-    // The sides of ports come from `backward`, so cycles are an exception. A line that closes a cycle
-    // leads back through the gaps.
+    // The sides of ports come from `backward`, so cycles are an exception. A line that closes a
+    // cycle leads back through the gaps.
     let plain: Vec<_> = edges.iter().map(|e| (e.tail, e.head, false)).collect();
     let all: Vec<usize> = (0..edges.len()).collect();
     let closing = cycles::searched(items + 2, &plain, &all);

@@ -53,8 +53,8 @@ struct Search<'a> {
     most: usize,
 }
 
-/// Orders the nodes in the layers of a graph. Sets for each port the place of its far ends, by which free
-/// ports are ordered.
+/// Orders the nodes in the layers of a graph. Sets for each port the place of its far ends, by
+/// which free ports are ordered.
 ///
 /// Sweeps with barycentres and medians alternately, and exchanges neighbours, from several initial
 /// orders, of which the first is the order of items. Keeps the best. Each sweep takes
@@ -305,8 +305,8 @@ impl Search<'_> {
         self.number(layer);
     }
 
-    /// Exchanges adjacent nodes as long as that removes crossings. `equal` allows at first exchanges
-    /// that keep their number, which leads out of local minima.
+    /// Exchanges adjacent nodes as long as that removes crossings. `equal` allows at first
+    /// exchanges that keep their number, which leads out of local minima.
     fn exchange(&mut self, equal: bool) {
         for pass in 0..8 {
             let mut changed = false;

@@ -119,7 +119,8 @@ impl Sides {
         sides
     }
 
-    /// Returns the mean place of the far ends of each port on a side among the ports of their items.
+    /// Returns the mean place of the far ends of each port on a side among the ports of their
+    /// items.
     fn far_places(&self, graph: &Graph, side: usize) -> FxHashMap<usize, f64> {
         let mut places: FxHashMap<usize, f64> = FxHashMap::default();
         for flanks in &self.flanks {
@@ -281,8 +282,8 @@ fn sort(
     });
 }
 
-/// Moves the ports on a side towards the mean of the sums of their far ends, if all are free and have
-/// room.
+/// Moves the ports on a side towards the mean of the sums of their far ends, if all are free and
+/// have room.
 fn settle_side(
     scope: &Scope,
     ports: &Ports,

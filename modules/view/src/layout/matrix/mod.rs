@@ -4,8 +4,8 @@
 //! Between columns there are vertical corridors, and between rows horizontal lanes ([`grid`]).
 //! [`routes`] chooses the corridors and lanes of each line. [`pins`] places ports and labels along
 //! the sides of the items. [`tracks`] chooses parallel tracks, first in the lanes and then, as all
-//! vertical positions are known, in the corridors. Lines run only in the gaps, so that none is drawn
-//! through an item.
+//! vertical positions are known, in the corridors. Lines run only in the gaps, so that none is
+//! drawn through an item.
 
 use super::scope::{CLEARANCE, Columns, LANE, Laid, Scope};
 use crate::geometry::{Point, Side, Size};
