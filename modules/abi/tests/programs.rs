@@ -186,6 +186,12 @@ fn libraries_are_shared_unless_they_are_private() {
         .arg("-o")
         .arg(&library));
     assert!(output.status.success());
+    let output = run(&mut host(2, &library, &[]));
+    assert!(
+        said(&output).1.contains("it has no entry point"),
+        "{:?}",
+        said(&output)
+    );
     let library = library.to_str().unwrap();
     for linked in [Linked::Loadable, Linked::Executable] {
         let name = format!("user-{}", linked == Linked::Executable);

@@ -117,7 +117,9 @@ impl Copied {
         let mut has_thread_locals = false;
         let mut dynamic = None;
         for segment in segments {
-            let file = segment.p_offset(endian) + segment.p_filesz(endian);
+            let file = segment
+                .p_offset(endian)
+                .saturating_add(segment.p_filesz(endian));
             match segment.p_type(endian) {
                 elf::PT_LOAD => end = end.max(file),
                 elf::PT_TLS => has_thread_locals = segment.p_memsz(endian) > 0,

@@ -39,6 +39,9 @@ impl Program {
             }
         }
         let file = Copied::of(bytes, &names)?;
+        if file.entry == 0 {
+            return Err(Refused::NotElf("it has no entry point".to_string()));
+        }
         if !file.is_dynamic {
             return Err(Refused::Static);
         }
