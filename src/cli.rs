@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn options_of_numbers_take_what_begins_with_a_hyphen() {
         const NUMBERS: &[&str] = &["N", "PERCENT", "SECONDS", "SEED", "SIZE", "TIME", "TRAFFIC"];
-        let command = defaults::command();
+        let command = defaults::command(&[]);
         let mut seen = std::collections::BTreeSet::new();
         for command in std::iter::once(&command).chain(command.get_subcommands()) {
             for arg in command.get_arguments() {
