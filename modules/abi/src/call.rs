@@ -13,7 +13,7 @@ use crate::on::On;
 use crate::rank::{self, Call, Part, Phase, Rank};
 use crate::request::Requests;
 use crate::session::Sessions;
-use crate::{singleton, watch};
+use crate::singleton;
 
 /// Returns the return address of the exported function that this function is inlined into. The
 /// library is compiled with frame pointers.
@@ -37,7 +37,6 @@ pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> D
     let address = return_address();
     let rank = rank::current().unwrap_or_else(|| singleton::adopt(name));
     rank.call.set(Some(Call { name, address }));
-    watch::progress();
     // The frames of the program below must not be unwound.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         check_phase(&rank, name, on)?;

@@ -14,7 +14,7 @@ use crate::output;
 use crate::process::Process;
 use crate::rank::{Ended, Part as _, Rank};
 use crate::report;
-use crate::{singleton, watch};
+use crate::singleton;
 
 /// Prints an error and ends the OS process with the exit code for wrong usage.
 fn usage(text: &str) -> ! {
@@ -22,14 +22,10 @@ fn usage(text: &str) -> ! {
     std::process::exit(2)
 }
 
-/// Prints why a program cannot be loaded, with an advice, and ends the OS process.
+/// Prints why a program is not run, and ends the OS process with the exit code for wrong usage.
 fn refuse(path: &Path, why: &Refused) -> ! {
-    let advice = why.advice().map(|advice| format!("\n  = help: {advice}"));
-    usage(&format!(
-        "{}: {why}{}",
-        path.display(),
-        advice.unwrap_or_default()
-    ))
+    eprintln!("{}", why.diagnostic(path));
+    std::process::exit(2)
 }
 
 /// Variable with the names of private libraries, separated by colons.
@@ -70,21 +66,23 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         .filter(|name| !name.is_empty())
         .map(String::from)
         .collect();
-    let program = match Program::read(path, &private) {
-        Ok(program) => Arc::new(program),
-        Err(why) => refuse(path, &why),
-    };
+    let program = Program::read(path, &private).and_then(|program| {
+        program.check_limit(ranks)?;
+        Ok(Arc::new(program))
+    });
+    let program = program.unwrap_or_else(|why| refuse(path, &why));
     singleton::forbid();
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));
     }
-    if let Err(error) = crash::watch().and_then(|()| watch::start()) {
+    if let Err(error) = crash::watch(path.to_path_buf()) {
         usage(&format!("cannot handle signals: {error}"));
     }
     let arguments = Arc::new(Arguments(all[2..].to_vec()));
     let path = program.path.clone();
     let explain = |error: &mut RunError| report::explain(error, &path);
-    let exit = graphmap_runtime::main_with(|| network(ranks, program, arguments), explain);
+    let network = || network(ranks, program, arguments);
+    let exit = graphmap_runtime::main_with(network, explain, Some(crash::overlong));
     let code = match exit {
         Exit::Failed => report::status().unwrap_or(exit as u8),
         exit => exit as u8,
@@ -110,15 +108,15 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
         &[],
         move |()| {
             let (program, arguments) = (Arc::clone(&program), Arc::clone(&arguments));
-            Process::new(move |rank| run(rank, &program, ranks, &arguments))
+            Process::new(move |rank| run(rank, &program, &arguments))
         },
     );
     network
 }
 
 /// Loads the program for a rank, and runs it.
-fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) -> Ended {
-    let image = Image::load(program, ranks, image::replacement)?;
+fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
+    let image = Image::load(program, image::replacement)?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();

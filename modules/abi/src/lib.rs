@@ -59,4 +59,3 @@ mod table;
 mod topology;
 mod unimplemented;
 mod wait;
-mod watch;

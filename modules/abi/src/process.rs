@@ -10,7 +10,7 @@ use graphmap_fiber::{Fiber, Options, Stacks};
 use crate::image::Exceptions;
 use crate::output::Lines;
 use crate::rank::{self, Ended, Part as _, Rank};
-use crate::{crash, report, watch};
+use crate::{crash, report};
 
 /// Address space of a stack by default. Only the memory that is used is allocated.
 const STACK: usize = 8 << 20;
@@ -53,7 +53,6 @@ struct Entered(Option<Rc<Rank>>);
 impl Entered {
     fn new(rank: &Rc<Rank>) -> Self {
         crash::set_running(Some((rank.number(), rank.base.get())));
-        watch::set_running(Some(rank.number()));
         Entered(rank::set_current(Some(Rc::clone(rank))))
     }
 }
@@ -61,7 +60,6 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         crash::set_running(None);
-        watch::set_running(None);
         rank::set_current(self.0.take());
     }
 }

@@ -67,37 +67,35 @@ pub(crate) fn explain(error: &mut RunError, program: &Path) {
     }
 }
 
-/// Returns the source position of the call that returns to an address of the program: by the tool
-/// `addr2line`, or else the address itself.
+/// Returns the source position of the call that returns to an address of the program.
 fn place(program: &Path, address: usize) -> Place {
-    let unknown = || Place {
-        file: format!("{}+{address:#x}", program.display()),
-        line: 0,
-        column: 0,
-    };
     // The call is before the address to which it returns.
+    position(program, address.wrapping_sub(1)).1
+}
+
+/// Returns the function and the source position of an address of the program: by the tool
+/// `addr2line`, or else the address itself. Blocks until the tool ends.
+pub(crate) fn position(program: &Path, address: usize) -> (Option<String>, Place) {
     let output = Command::new("addr2line")
-        .arg("-e")
+        .args(["-f", "-C", "-e"])
         .arg(program)
-        .arg(format!("{:#x}", address - 1))
+        .arg(format!("{address:#x}"))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output();
-    let Ok(output) = output else {
-        return unknown();
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let text = text.lines().next().unwrap_or_default();
-    let (position, _) = text.split_once(" (").unwrap_or((text, ""));
-    match position.rsplit_once(':') {
-        Some((file, line)) if file != "??" => match line.parse() {
-            Ok(line) => Place {
-                file: file.to_string(),
-                line,
-                column: 0,
-            },
-            Err(_) => unknown(),
-        },
-        _ => unknown(),
-    }
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    let mut lines = text.lines();
+    let function = lines.next().filter(|name| *name != "??");
+    let position = lines.next().unwrap_or_default();
+    // A position may have a discriminator behind it.
+    let (position, _) = position.split_once(" (").unwrap_or((position, ""));
+    let known = position.rsplit_once(':').and_then(|(file, line)| {
+        let line = line.parse().ok().filter(|_| file != "??")?;
+        let file = RunError::shown(Path::new(file)).display().to_string();
+        Some((file, line))
+    });
+    let (file, line) = known.unwrap_or_else(|| (format!("{}+{address:#x}", program.display()), 0));
+    let column = 0;
+    (function.map(String::from), Place { file, line, column })
 }

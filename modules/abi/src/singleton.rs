@@ -5,7 +5,11 @@
 //! itself when the future is ready.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, OsStr, c_void};
 use std::future::poll_fn;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::pin::Pin;
 use std::process;
 use std::rc::Rc;
@@ -138,7 +142,8 @@ pub(crate) fn wait<F: Future>(mut future: F) -> F::Output {
         CoroutineResult::Return(ended) => {
             let exit = match ended {
                 Ok(()) => Exit::Failed,
-                Err(error) => {
+                Err(mut error) => {
+                    explain(&mut error);
                     eprintln!("error: {error}");
                     error.exit()
                 }
@@ -146,6 +151,26 @@ pub(crate) fn wait<F: Future>(mut future: F) -> F::Output {
             process::exit(i32::from(exit as u8))
         }
     }
+}
+
+/// Replaces the positions in a report of a deadlock by that of the call in the program.
+fn explain(error: &mut RunError) {
+    let call = rank::current().and_then(|rank| rank.call.get());
+    let Some(call) = call else {
+        return;
+    };
+    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the function fills the struct if it returns another number than 0.
+    let found = unsafe {
+        match libc::dladdr(call.address as *const c_void, found.as_mut_ptr()) {
+            0 => return,
+            _ => found.assume_init(),
+        }
+    };
+    report::record(0, call, found.dli_fbase as usize);
+    // SAFETY: the name of an object is a string.
+    let path = unsafe { CStr::from_ptr(found.dli_fname) };
+    report::explain(error, Path::new(OsStr::from_bytes(path.to_bytes())));
 }
 
 /// Ends the OS process, because the rank has ended with an error.

@@ -8,7 +8,7 @@ use std::panic::Location;
 pub struct Place {
     /// Path of the file, as the network names it.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1. 0 if it is unknown.
     pub line: u64,
     /// Column, from 1. 0 if only the line is known.
     pub column: u64,
@@ -26,7 +26,10 @@ impl From<&Location<'_>> for Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
         if self.column > 0 {
             write!(f, ":{}", self.column)?;
         }

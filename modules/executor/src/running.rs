@@ -2,17 +2,29 @@
 
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::sync::{Mutex, lock};
+
+/// A process that keeps others from running for long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlong {
+    /// Rank of the process.
+    pub rank: usize,
+    /// Time for which it has kept them from running.
+    pub lasted: Duration,
+    /// Description for people.
+    pub text: String,
+}
 
 /// A run that reports the state of its processes.
 pub trait StateReport: Send + Sync {
     /// Returns a description of the state of the processes for people. Returns `None` if the run
     /// has ended.
     fn state(&self) -> Option<String>;
-    /// Returns a text for each process that keeps others from running for long. Must be called
-    /// periodically, because the time is measured between calls.
-    fn overlong(&self) -> Vec<String>;
+    /// Returns the processes that keep others from running for long. Must be called periodically,
+    /// because the time is measured between calls.
+    fn overlong(&self) -> Vec<Overlong>;
 }
 
 /// Handle through which a run makes itself known. Clones refer to the same run.
@@ -32,9 +44,9 @@ impl Running {
         run.state()
     }
 
-    /// Returns a text for each process that keeps others from running for long. Must be called
-    /// periodically. Returns an empty vector if no run has begun, or if the run has ended.
-    pub fn overlong(&self) -> Vec<String> {
+    /// Returns the processes that keep others from running for long. Must be called periodically.
+    /// Returns an empty vector if no run has begun, or if the run has ended.
+    pub fn overlong(&self) -> Vec<Overlong> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade);
         run.map_or_else(Vec::new, |run| run.overlong())
     }

@@ -23,7 +23,7 @@ use graphmap_executor::link::between::RunState;
 use graphmap_executor::link::job::{Job, NotJoined, Started};
 use graphmap_executor::link::shm::control::ControlPage;
 use graphmap_executor::options::{Link, Options};
-use graphmap_executor::running::Running;
+use graphmap_executor::running::{Overlong, Running};
 use graphmap_executor::say::{say, within};
 use graphmap_executor::sync::lock;
 use graphmap_executor::trace::Trace;
@@ -53,13 +53,21 @@ use graphmap_executor::trace::Trace;
 /// }
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
-    main_with(network, |_| ()).into()
+    main_with(network, |_| (), None).into()
 }
 
+/// Reports a process that keeps others from running for long.
+pub type ReportOverlong = fn(&Overlong);
+
 /// Runs a network as [`main`] does, and returns the exit code. `explain` may change the error of a
-/// run in this OS process alone before it is printed. Intended for crates that run programs in
-/// other languages, whose calls have no positions in Rust code.
-pub fn main_with(network: impl FnOnce() -> Network, explain: impl FnOnce(&mut RunError)) -> Exit {
+/// run in this OS process alone before it is printed. `overlong` replaces the message about a
+/// process that keeps others from running for long. Intended for crates that run programs in other
+/// languages, whose calls have no positions in Rust code.
+pub fn main_with(
+    network: impl FnOnce() -> Network,
+    explain: impl FnOnce(&mut RunError),
+    overlong: Option<ReportOverlong>,
+) -> Exit {
     if let Some(launched) = launched() {
         match launched.reports {
             true => say(&format!("error: {}", visible(&launched.to_string()))),
@@ -73,7 +81,7 @@ pub fn main_with(network: impl FnOnce() -> Network, explain: impl FnOnce(&mut Ru
     let begun = Options::from_env().and_then(|options| begin(network, options));
     let ended = begun.and_then(|(network, options)| {
         placed(&network, &options)?;
-        run_as_linked(network, &options, explain)
+        run_as_linked(network, &options, explain, overlong)
     });
     let exit = ended.unwrap_or_else(|error| failed(&error));
     finish(exit)
@@ -90,11 +98,12 @@ fn run_as_linked(
     network: Network,
     options: &Options,
     explain: impl FnOnce(&mut RunError),
+    overlong: Option<ReportOverlong>,
 ) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
             outputs::check(options)?;
-            run_alone(network, options, explain)
+            run_alone(network, options, explain, overlong)
         }
         Link::SharedMemory => run_shared(network, options),
         Link::Mpi => Err(not_started()),
@@ -110,10 +119,11 @@ fn run_alone(
     network: impl Into<Arc<Network>>,
     options: &Options,
     explain: impl FnOnce(&mut RunError),
+    overlong: Option<ReportOverlong>,
 ) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
-    listen(&name, options, None);
+    listen(&name, options, None, overlong);
     let mut over = run_to_end(network, options)?;
     if let Err(error) = &mut over.result {
         explain(error);
@@ -287,7 +297,7 @@ pub fn main_over(
         }
         job.begin(network.digest());
         let name = network.name().to_string();
-        listen(&name, &options, None);
+        listen(&name, &options, None, None);
         let transport = Transport::Job(Rc::clone(&job));
         // SAFETY: the contract concerns OS processes that share memory, and these are joined by a
         // job.
@@ -390,9 +400,15 @@ fn call_after_run() {
 static IS_OUTPUT_ERROR_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
-/// prints the names of processes that do not let others run. `shared` is the request counter of OS
-/// processes that share memory. Does nothing if the options have no [`Running`].
-fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
+/// prints the names of processes that do not let others run, or passes them to `overlong`. `shared`
+/// is the request counter of OS processes that share memory. Does nothing if the options have no
+/// [`Running`].
+fn listen(
+    name: &str,
+    options: &Options,
+    shared: Option<&'static AtomicU32>,
+    overlong: Option<ReportOverlong>,
+) {
     let Some(running) = options.running.clone() else {
         return;
     };
@@ -406,8 +422,11 @@ fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
         }
     };
     let check = move || {
-        for overlong in running.overlong() {
-            say(&visible(&format!("{name}: {overlong}")));
+        for process in running.overlong() {
+            match overlong {
+                Some(report) => report(&process),
+                None => say(&visible(&format!("{name}: {}", process.text))),
+            }
         }
     };
     signals::listen(shared, report, check);
@@ -421,7 +440,7 @@ fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
     static KEPT: Mutex<Vec<&Arc<ControlPage>>> = Mutex::new(Vec::new());
     let control: &'static Arc<ControlPage> = Box::leak(Box::new(Arc::clone(control)));
     lock(&KEPT).push(control);
-    listen(name, options, Some(control.asked()));
+    listen(name, options, Some(control.asked()), None);
 }
 
 /// Runs the network as [`run_as_linked`] does, in several OS processes that share memory. The first
@@ -470,7 +489,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         )));
     }
     if count == 1 {
-        return run_alone(network, options, |_| ());
+        return run_alone(network, options, |_| (), None);
     }
     let child_processes =
         child_processes::start(count, each, table, &options.streams, failed_soon)?;

@@ -158,9 +158,11 @@ mod visible;
 
 pub use entry::main;
 #[doc(hidden)]
-pub use entry::{main_over, main_with};
+pub use entry::{ReportOverlong, main_over, main_with};
 #[cfg(feature = "derive")]
 pub use graphmap_derive::Payload;
+#[doc(hidden)]
+pub use graphmap_executor::running::Overlong;
 pub use graphmap_executor::{
     Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
     Encoder, Exit, Failure, Format, FullName, Interval, Me, Module, Options, OsProcess, Outcome,

@@ -480,7 +480,6 @@ const ABI: &[&str] = &[
     "pack",
     "session",
     "crash",
-    "watch",
     "call",
     "message",
     "buffered",

@@ -1,69 +1,11 @@
 //! Reading an ELF file and changing what prevents its copies from being loaded.
 
-use std::fmt;
-
-use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, elf};
 
+use super::refused::Refused;
+
 type Header = elf::FileHeader64<Endianness>;
-
-/// Reason why a program cannot be loaded.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    Unreadable(std::io::Error),
-    NotElf(String),
-    /// The file is linked statically.
-    Static,
-    /// The file is not position-independent.
-    Fixed,
-    /// The executable has thread-local variables at fixed offsets.
-    ThreadLocal,
-    /// The program was compiled for another MPI.
-    OtherMpi(String),
-    /// A private library does not exist.
-    NoLibrary(String),
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::Unreadable(error) => write!(f, "cannot read the program: {error}"),
-            Refused::NotElf(why) => write!(f, "not an ELF program for this machine: {why}"),
-            Refused::Static => f.write_str("the program is linked statically"),
-            Refused::Fixed => f.write_str("the program is not position-independent"),
-            Refused::ThreadLocal => {
-                f.write_str("the thread-local variables of the program cannot be made private")
-            }
-            Refused::NoLibrary(name) => {
-                write!(f, "the program does not use the private library {name}")
-            }
-            Refused::OtherMpi(name) => {
-                write!(
-                    f,
-                    "the program needs {name}, which has another binary interface"
-                )
-            }
-        }
-    }
-}
-
-impl Refused {
-    /// Returns what the user can do.
-    pub(crate) fn advice(&self) -> Option<&'static str> {
-        match self {
-            Refused::Unreadable(_) | Refused::NotElf(_) => None,
-            Refused::Static => Some("link it dynamically, without `-static`"),
-            Refused::Fixed | Refused::ThreadLocal => {
-                Some("compile and link it with `graphmap cc` or `graphmap cxx`")
-            }
-            Refused::OtherMpi(_) => Some(
-                "compile it with `graphmap cc`, or with another compiler for the ABI of MPI-5.0 \
-                 such as `mpicc_abi` of MPICH 5",
-            ),
-            Refused::NoLibrary(_) => Some("`ldd` lists the libraries of a program"),
-        }
-    }
-}
 
 /// A file whose copies can be loaded.
 #[derive(Debug)]
@@ -76,6 +18,8 @@ pub(super) struct Copied {
     pub(super) is_dynamic: bool,
     /// Names of private libraries in the contents, which each copy replaces.
     pub(super) names: Vec<Name>,
+    /// Number of memory mappings of a copy. This is an estimate that is not too low.
+    pub(super) mappings: usize,
 }
 
 /// Name of a private library in the contents of a file.
@@ -113,7 +57,7 @@ impl Copied {
             elf::ET_EXEC => return Err(Refused::Static),
             _ => return Err(Refused::NotElf("it is not a program".to_string())),
         }
-        let mut end = 0;
+        let (mut end, mut mappings) = (0, 0);
         let mut has_thread_locals = false;
         let mut dynamic = None;
         for segment in segments {
@@ -121,7 +65,12 @@ impl Copied {
                 .p_offset(endian)
                 .saturating_add(segment.p_filesz(endian));
             match segment.p_type(endian) {
-                elf::PT_LOAD => end = end.max(file),
+                elf::PT_LOAD => {
+                    end = end.max(file);
+                    let memory = segment.p_memsz(endian) > segment.p_filesz(endian);
+                    mappings += 1 + usize::from(memory);
+                }
+                elf::PT_GNU_RELRO => mappings += usize::from(segment.p_memsz(endian) > PAGE),
                 elf::PT_TLS => has_thread_locals = segment.p_memsz(endian) > 0,
                 elf::PT_DYNAMIC => dynamic = segment.dynamic(endian, &*bytes).map_err(wrong)?,
                 _ => {}
@@ -156,6 +105,12 @@ impl Copied {
             .filter(|symbol| symbol.st_bind() == elf::STB_GNU_UNIQUE)
             .map(|symbol| std::ptr::from_ref(symbol) as usize - start + 4)
             .collect();
+        for symbol in symbols.iter() {
+            let name = symbol.name(endian, symbols.strings()).map_err(wrong)?;
+            if let Some((_, option)) = SANITIZERS.iter().find(|(init, _)| *init == name) {
+                return Err(Refused::Sanitizer(option));
+            }
+        }
         let mut names = Vec::new();
         for entry in dynamic {
             if !matches!(entry.tag32(endian), Some(elf::DT_NEEDED | elf::DT_SONAME)) {
@@ -189,9 +144,22 @@ impl Copied {
             entry,
             is_dynamic,
             names,
+            mappings,
         })
     }
 }
+
+/// Size of a page, at least.
+const PAGE: u64 = 4096;
+
+/// Functions that start sanitizers, with the options of the compiler. The library of each must be
+/// the first of an OS process.
+const SANITIZERS: [(&[u8], &str); 4] = [
+    (b"__asan_init", "-fsanitize=address"),
+    (b"__hwasan_init", "-fsanitize=hwaddress"),
+    (b"__msan_init", "-fsanitize=memory"),
+    (b"__tsan_init", "-fsanitize=thread"),
+];
 
 /// Returns true if a library is an MPI with the binary interface of MPICH or of Open MPI.
 fn other_mpi(name: &[u8]) -> bool {

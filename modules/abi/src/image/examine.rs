@@ -8,9 +8,9 @@ use std::path::Path;
 use object::read::elf::{FileHeader, ProgramHeader, Sym};
 use object::{Endianness, elf};
 
-use super::elf::Refused;
 use super::limit;
 use super::program::Program;
+use super::refused::{FORK, Refused};
 use crate::unimplemented;
 
 /// Functions of the C library with state that all ranks of the OS process share.
@@ -31,13 +31,17 @@ const SHARED: [&str; 14] = [
     "umask",
 ];
 
-/// Memory mappings of a copy of a usual program.
-const MAPPINGS: usize = 6;
+/// Functions of the C library that a rank cannot call, because they duplicate or replace the OS
+/// process of all ranks.
+const OF_PROCESSES: [&str; 13] = [
+    "daemon", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe",
+    "fexecve", "fork", "vfork", "_Fork",
+];
 
 /// Returns a report on a program, or the reason why it cannot be loaded.
 pub(crate) fn examine(path: &Path) -> Result<String, Refused> {
     let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
-    Program::read(path, &[])?;
+    let program = Program::read(path, &[])?;
     let bytes = fs::read(path).map_err(Refused::Unreadable)?;
     let header = elf::FileHeader64::<Endianness>::parse(&*bytes).map_err(wrong)?;
     let endian = header.endian().map_err(wrong)?;
@@ -77,7 +81,7 @@ pub(crate) fn examine(path: &Path) -> Result<String, Refused> {
     let dynamic = sections
         .symbols(endian, &*bytes, elf::SHT_DYNSYM)
         .map_err(wrong)?;
-    let (mut missing, mut shared) = (Vec::new(), Vec::new());
+    let (mut missing, mut shared, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for symbol in dynamic.iter() {
         if symbol.st_shndx(endian) != elf::SHN_UNDEF {
             continue;
@@ -88,6 +92,8 @@ pub(crate) fn examine(path: &Path) -> Result<String, Refused> {
             missing.push(name);
         } else if SHARED.contains(&&*name) {
             shared.push(name);
+        } else if OF_PROCESSES.contains(&&*name) {
+            refused.push(name);
         }
     }
     let mut text = String::new();
@@ -116,7 +122,14 @@ pub(crate) fn examine(path: &Path) -> Result<String, Refused> {
         "functions of the C library with state of all ranks: {}",
         list(&shared)
     );
-    if let Some(most) = limit::most(MAPPINGS) {
+    if !refused.is_empty() {
+        let names = refused.join(", ");
+        let _ = writeln!(
+            text,
+            "functions that end a rank that calls them ({FORK}): {names}"
+        );
+    }
+    if let Some(most) = limit::most(program.mappings()) {
         let _ = writeln!(text, "ranks that fit: about {most}");
     }
     Ok(text)

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
 
 use super::own::OwnImage;
+use super::refused::FORK;
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{report, singleton, wait};
@@ -83,7 +84,9 @@ extern "C" fn fork() -> c_int {
     // SAFETY: the location of `errno` is valid.
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     let rank = current();
-    rank.fail("called fork, which ranks of one OS process cannot do".to_string());
+    rank.fail(format!(
+        "called fork, which ranks of one OS process cannot do ({FORK})"
+    ));
     leave(rank)
 }
 

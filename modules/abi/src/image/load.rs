@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use object::elf;
 
 use super::elf::Copied;
+use super::exceptions;
 use super::program::Program;
-use super::{exceptions, limit};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
 pub(crate) type Replacement = fn(&CStr) -> Option<usize>;
@@ -28,28 +28,12 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors. The program
-    /// then calls the functions of `replacement`.
+    /// Loads a copy of the program, and runs its constructors. The program then calls the functions
+    /// of `replacement`.
     ///
     /// # Errors
-    /// The error of the dynamic linker or of the system, or a description if there are too many
-    /// ranks.
-    pub(crate) fn load(
-        program: &Program,
-        ranks: usize,
-        replacement: Replacement,
-    ) -> Result<Self, String> {
-        static IS_FIRST: AtomicBool = AtomicBool::new(true);
-        if !IS_FIRST.swap(false, Ordering::Relaxed) {
-            return Image::load_copy(program, replacement);
-        }
-        let before = limit::mappings();
-        let image = Image::load_copy(program, replacement)?;
-        limit::check(before, ranks)?;
-        Ok(image)
-    }
-
-    fn load_copy(program: &Program, replacement: Replacement) -> Result<Self, String> {
+    /// The error of the dynamic linker or of the system.
+    pub(crate) fn load(program: &Program, replacement: Replacement) -> Result<Self, String> {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let count = program.libraries.len();

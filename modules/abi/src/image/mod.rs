@@ -12,11 +12,12 @@ mod limit;
 mod load;
 mod own;
 mod program;
+mod refused;
 
-pub(crate) use elf::Refused;
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
 pub(crate) use libc_calls::replacement;
 pub(crate) use load::Image;
 pub(crate) use own::OwnImage;
 pub(crate) use program::Program;
+pub(crate) use refused::Refused;

@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::elf::{Copied, Refused};
+use super::elf::Copied;
+use super::limit;
+use super::refused::Refused;
 
 /// A program whose copies can be loaded.
 #[derive(Debug)]
@@ -51,6 +53,17 @@ impl Program {
             file,
             libraries: libraries.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Returns the number of memory mappings of a copy of the program and its private libraries.
+    pub(super) fn mappings(&self) -> usize {
+        let libraries = self.libraries.iter().map(|library| library.mappings);
+        self.file.mappings + libraries.sum::<usize>()
+    }
+
+    /// Checks that the system allows a copy of the program for each of `ranks` ranks.
+    pub(crate) fn check_limit(&self, ranks: usize) -> Result<(), Refused> {
+        limit::check(self.mappings(), ranks)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::link::waiter::GONE;
 use crate::link::waiter::NO_ID;
 use crate::link::waiter::STOP;
 use crate::placement::SchedulerIndex;
+use crate::running::Overlong;
 use crate::running::StateReport;
 use crate::sync::lock;
 use std::collections::HashMap;
@@ -42,12 +43,13 @@ impl StateReport for Shared {
         (!self.stopped()).then(|| self.describe())
     }
 
-    fn overlong(&self) -> Vec<String> {
+    fn overlong(&self) -> Vec<Overlong> {
         let others = |scheduler, process| self.others_can_run(scheduler, process);
         let reported =
             lock(&self.overlong).check(Instant::now(), &self.inquiry.polled_processes(), others);
         let reported = reported.into_iter().filter_map(|(scheduler, process, lasted)| {
-            let process = self.named(self.rank_at(scheduler, process)?);
+            let rank = self.rank_at(scheduler, process)?;
+            let process = self.named(rank);
             let seconds = lasted.as_secs();
             let waits = match self.has_called(scheduler) {
                 true => {
@@ -59,9 +61,9 @@ impl StateReport for Shared {
                      parts of a long computation"
                 }
             };
-            Some(format!(
-                "{process} has kept its scheduler busy for {seconds} s: {waits}"
-            ))
+            let text = format!("{process} has kept its scheduler busy for {seconds} s: {waits}");
+            let rank = rank as usize;
+            Some(Overlong { rank, lasted, text })
         });
         reported.collect()
     }
