@@ -149,13 +149,13 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::New(args)) => new::run(args, session),
         Some(Verb::Setup(args)) => setup::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),
-        Some(Verb::Run(args)) if c_programs::is_program(&args.file) => {
+        Some(Verb::Run(args)) if c_programs::is_run(args, session) => {
             c_programs::start::run(args, session)
         }
         Some(Verb::Run(args)) => run::run(args, session),
         Some(Verb::Cc(args)) => c_programs::compile::cc(args, session),
         Some(Verb::Cxx(args)) => c_programs::compile::cxx(args, session),
-        Some(Verb::Mpiexec(args)) => c_programs::start::mpiexec(args, session),
+        Some(Verb::Mpiexec(args)) => c_programs::mpiexec::run(args, session),
         Some(Verb::View(args)) => view::run(args, session),
         Some(Verb::Passes(args)) => passes::run(args, session),
         Some(Verb::Explain(args)) => explain::run(args, session),

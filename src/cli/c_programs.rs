@@ -2,9 +2,12 @@
 
 pub(crate) mod compile;
 mod library;
+pub(crate) mod mpiexec;
 pub(crate) mod start;
 
+use crate::cli::args::is_standard;
 use crate::cli::exit::Exit;
+use crate::cli::run::args::RunArgs;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use crate::cli::{child, run};
@@ -19,6 +22,18 @@ pub(crate) fn is_program(path: &Path) -> bool {
     is_file
         && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
         && start == *b"\x7fELF"
+}
+
+/// Returns true if `graphmap run` is to run a file as a compiled program: if it is one, or if the
+/// number of ranks was stated for a file of another kind. The host program then reports what is
+/// wrong with the file.
+pub(crate) fn is_run(args: &RunArgs, session: &Session<'_>) -> bool {
+    let file = &args.file;
+    let is_graph = || {
+        let mut languages = session.registry.front_ends();
+        is_standard(file) || file.is_dir() || languages.any(|language| language.accepts(file))
+    };
+    is_program(file) || args.ranks.is_some() && !is_graph()
 }
 
 /// Reports what could go wrong if a program is run as coroutines: its shared state, and the

@@ -1,6 +1,7 @@
 //! Defaults that are not typed: the graph file, and options from `graphmap.toml`.
 
 use super::args::is_standard;
+use super::c_programs;
 use super::config::{self, Config, Preset};
 use super::exit::Exit;
 use super::paths;
@@ -76,7 +77,13 @@ pub(crate) fn complete(
 ) -> Outcome<Cli> {
     let (verb, of_verb) = matches.subcommand().unwrap_or((NONE, matches));
     let mut command = command(args);
-    if let Some((_, file)) = OF_GRAPHS.iter().find(|(name, _)| *name == verb) {
+    // `graphmap.toml` is about graphs, and not about compiled programs.
+    let is_of_graph = |file: &str| {
+        let mut files = of_verb.get_many::<PathBuf>(file).into_iter().flatten();
+        verb != RUN || !files.any(|file| c_programs::is_program(file))
+    };
+    let of_graphs = OF_GRAPHS.iter().find(|(name, _)| *name == verb);
+    if let Some((_, file)) = of_graphs.filter(|(_, file)| is_of_graph(file)) {
         let typed = of_verb.value_source(file) == Some(ValueSource::CommandLine);
         let named = of_verb.get_many::<PathBuf>(file).filter(|_| typed);
         let first = named.and_then(|mut files| files.next());

@@ -51,7 +51,7 @@ pub(crate) enum Verb {
     Run(super::run::args::RunArgs),
     Cc(super::c_programs::compile::CcArgs),
     Cxx(super::c_programs::compile::CxxArgs),
-    Mpiexec(super::c_programs::start::MpiexecArgs),
+    Mpiexec(super::c_programs::mpiexec::MpiexecArgs),
     View(super::view::ViewArgs),
     Passes(super::passes::PassesArgs),
     Explain(super::explain::ExplainArgs),

@@ -309,7 +309,7 @@ fn ended_from_outside(user: &Lone) {
             "-KILL",
             true,
             137,
-            "error[G0705]: signal 9 (SIGKILL) ended the program of the network",
+            "error[G0705]: signal 9 (SIGKILL) ended the program",
         ),
         ("-ABRT", true, 134, "signal 6 (SIGABRT) ended the program"),
         ("-INT", false, 130, ""),

@@ -11,6 +11,7 @@ use crate::cli::run;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -82,7 +83,8 @@ fn compile(
     let compiler = std::env::var_os(variable).filter(|name| !name.is_empty());
     let compiler = compiler.unwrap_or_else(|| default.into());
     let (headers, libraries) = (library.headers(), library.libraries());
-    let arguments = arguments(given, &headers, &libraries, &|| start_file(&compiler));
+    let given = response_files(given);
+    let arguments = arguments(&given, &headers, &libraries, &|| start_file(&compiler));
     if given.iter().any(|argument| argument == "-show") {
         let words: Vec<_> = arguments
             .iter()
@@ -122,9 +124,45 @@ const NO_LINK: [&str; 8] = [
     "-M",
     "-MM",
     "-fsyntax-only",
+    "-r",
     "--version",
-    "-###",
 ];
+
+/// Replaces arguments such as `@FILE` by the words of the file, because they decide whether the
+/// compiler links. The file is read as compilers read it: words are separated by spaces, and may be
+/// quoted. An argument stays if its file cannot be read.
+fn response_files(given: &[OsString]) -> Vec<OsString> {
+    let words_of = |argument: &OsString| {
+        let file = argument.to_str()?.strip_prefix('@')?;
+        Some(response_files(&words(&fs::read_to_string(file).ok()?)))
+    };
+    let all = given
+        .iter()
+        .map(|argument| words_of(argument).unwrap_or_else(|| vec![argument.clone()]));
+    all.flatten().collect()
+}
+
+/// Returns the words of a response file.
+fn words(text: &str) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut all = text.chars();
+    while let Some(next) = all.next() {
+        match next {
+            '\\' => word.get_or_insert_default().extend(all.next()),
+            _ if quote == Some(next) => quote = None,
+            '"' | '\'' if quote.is_none() => {
+                quote = Some(next);
+                word.get_or_insert_default();
+            }
+            _ if next.is_whitespace() && quote.is_none() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(next),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from).collect()
+}
 
 /// Returns the arguments for the compiler. `start_file` returns the path of the code that calls
 /// `main`.
@@ -149,10 +187,12 @@ fn arguments(
     let mut arguments: Vec<OsString> = given.iter().filter(dropped).cloned().collect();
     arguments.extend(["-fPIC".into(), "-ftls-model=global-dynamic".into()]);
     arguments.push(with("-I", headers));
-    let has_input = given
-        .iter()
-        .any(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
-    if !has_input || is(&NO_LINK) {
+    let is_input = |argument: &OsString| {
+        !argument.as_encoded_bytes().starts_with(b"-") || argument == "-"
+    };
+    // Build systems read the options from the output of `-show`.
+    let links = is(&["-show"]) || given.iter().any(is_input);
+    if !links || is(&NO_LINK) {
         return arguments;
     }
     if !is(&["-shared"]) {
@@ -198,7 +238,22 @@ mod tests {
         let expected = "-c a.c -fPIC -ftls-model=global-dynamic -I/h";
         assert_eq!(of("-c a.c"), expected);
         assert_eq!(of("-fPIE -c a.c"), expected);
-        assert!(!of("--version").contains("-lmpi_abi"));
+        for given in ["--version", "-v", "-E a.c", "-r a.o -o b.o"] {
+            assert!(!of(given).contains("-lmpi_abi"), "{given}");
+        }
+    }
+
+    #[test]
+    fn shown_options_are_complete() {
+        for given in ["-show", "-show a.c", "-xc -", "-### a.c"] {
+            assert!(of(given).contains("-lmpi_abi"), "{given}");
+        }
+    }
+
+    #[test]
+    fn words_of_response_files_may_be_quoted() {
+        let text = "-c \"a b\".c\n -D'X=\"1\"' \\\"c ''";
+        assert_eq!(words(text), ["-c", "a b.c", "-DX=\"1\"", "\"c", ""]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::cli::cargo;
 use crate::cli::exit::Exit;
+use crate::cli::paths;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::talk;
 use crate::codes;
@@ -174,6 +175,15 @@ fn write_package(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns a script that calls a verb of the command, also where it is not on PATH.
+fn script(command: &Path, verb: &str) -> String {
+    format!(
+        "#!/bin/sh\ngraphmap={}\n[ -x \"$graphmap\" ] || graphmap=graphmap\n\
+         exec \"$graphmap\" {verb} \"$@\"\n",
+        paths::word(command)
+    )
+}
+
 /// Moves the built files to their folders, and their folder to `to`.
 fn install(folder: &Path, package: &Path, target: &Path, to: &Path) -> io::Result<()> {
     let installed = folder.join("installed");
@@ -196,12 +206,10 @@ fn install(folder: &Path, package: &Path, target: &Path, to: &Path) -> io::Resul
         package.join("src").join(INTERPRETER),
         library.libraries().join(INTERPRETER),
     )?;
+    let command = std::env::current_exe()?;
     for (name, verb) in SCRIPTS {
         let path = library.scripts().join(name);
-        fs::write(
-            &path,
-            format!("#!/bin/sh\nexec \"${{GRAPHMAP:-graphmap}}\" {verb} \"$@\"\n"),
-        )?;
+        fs::write(&path, script(&command, verb))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     }
     fs::rename(installed, to)

@@ -1,6 +1,6 @@
-//! Runs of compiled programs: `graphmap run ./a.out` and `graphmap mpiexec`.
+//! Runs of compiled programs.
 
-use super::{is_program, library};
+use super::library;
 use crate::cli::args::GraphArgs;
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
@@ -14,46 +14,21 @@ use crate::program::PassedMapping;
 use graphmap_kpn::diagnostic::Diagnostic;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-
-/// Run a compiled MPI program, with the options of other launchers
-#[derive(clap::Args, Debug)]
-#[command(after_help = "\
-For build systems that name a launcher. `graphmap run` has more options.
-
-Examples:
-  graphmap mpiexec -n 4 ./a.out
-  cmake -DMPIEXEC_EXECUTABLE=\"$(graphmap cc -show-bin)/mpiexec\" ..")]
-pub(crate) struct MpiexecArgs {
-    /// Number of ranks
-    #[arg(short = 'n', long = "np", visible_short_alias = 'c', value_name = "N", default_value = "1", value_parser = crate::cli::mapping::number, allow_negative_numbers = true)]
-    ranks: NonZeroU32,
-    /// Begin each line of output with the rank
-    #[arg(short = 'l', long)]
-    prepend_rank: bool,
-    /// Program
-    #[arg(value_name = "PROGRAM")]
-    program: PathBuf,
-    /// Arguments of the program
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
-    args: Vec<OsString>,
-}
+use std::path::Path;
 
 /// What a run of a compiled program needs.
-struct Start<'a> {
-    program: &'a Path,
-    ranks: NonZeroU32,
-    arguments: &'a [OsString],
-    variables: Vec<(&'static str, OsString)>,
-    mapping: Option<PassedMapping>,
+pub(super) struct Start<'a> {
+    pub(super) program: &'a Path,
+    pub(super) ranks: NonZeroU32,
+    pub(super) arguments: &'a [OsString],
+    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(super) mapping: Option<PassedMapping>,
+    /// Folder in which it runs, if it is another one.
+    pub(super) folder: Option<&'a Path>,
 }
 
 /// Runs a compiled program. Blocks until it ends.
-fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
+pub(super) fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
     let host = library::find(session)?.host();
     let result = supervisor::command(host.as_os_str(), Bound::Program).and_then(|mut command| {
         command
@@ -61,6 +36,9 @@ fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
             .arg(start.program)
             .args(start.arguments);
         command.envs(start.variables);
+        if let Some(folder) = start.folder {
+            command.current_dir(folder);
+        }
         if let Some(mapping) = &start.mapping {
             mapping.set_environment(&mut command);
         }
@@ -69,68 +47,39 @@ fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
     program_ended(session, start.program, result)
 }
 
-pub(crate) fn mpiexec(args: &MpiexecArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let program = found(&args.program);
-    if !is_program(&program) {
-        let message = format!(
-            "`{}` is not a compiled program",
-            paths::shown(&args.program)
-        );
-        let error = Diagnostic::error(codes::PROGRAM, message)
-            .help("compile it with `graphmap cc` or `graphmap cxx`");
-        return session.fail(Exit::Usage, error);
-    }
-    let mut variables = Vec::new();
-    if args.prepend_rank {
-        variables.push((PREFIX, "1".into()));
-    }
-    let arguments = &args.args;
-    start(
-        Start {
-            program: &program,
-            ranks: args.ranks,
-            arguments,
-            variables,
-            mapping: None,
-        },
-        session,
-    )
-}
-
 /// Variables of the host program.
-const PREFIX: &str = "GRAPHMAP_PREFIX";
+pub(super) const PREFIX: &str = "GRAPHMAP_PREFIX";
 const PRIVATE: &str = "GRAPHMAP_PRIVATE";
-
-/// Returns the path of a program, which is searched on PATH if it has no `/`.
-fn found(program: &Path) -> PathBuf {
-    let is_name = program.components().count() == 1 && !program.exists();
-    let path = std::env::var_os("PATH").filter(|_| is_name);
-    let folders = path.iter().flat_map(std::env::split_paths);
-    let mut paths = folders.map(|folder| folder.join(program));
-    paths
-        .find(|path| path.is_file())
-        .unwrap_or_else(|| program.to_owned())
-}
 
 /// Runs the compiled program that `graphmap run` names.
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let file = paths::shown(&args.file);
     let others = [
+        ("-n", args.os_processes.is_some()),
         ("--hosts", args.hosts.is_some()),
         ("--link", args.link.is_some()),
         ("--strategy", args.strategy.is_some()),
         ("--copy", args.copy),
+        ("--memory", args.memory.is_some()),
+        ("--no-pin", args.no_pin),
         ("--dry-run", args.dry_run),
         ("--dev", args.dev),
         ("--release", args.release),
         ("--no-run", args.no_run),
         ("--no-build", args.no_build),
+        ("--skeletons", args.skeletons.skeletons.is_some()),
+        ("--format", args.graph.format.is_some()),
         ("--size", !args.graph.sizes.is_empty()),
+        ("--argument", !args.graph.arguments.is_empty()),
+        ("--include", !args.graph.include.is_empty()),
+        ("--pass", !args.graph.passes.pass.is_empty()),
+        ("--weights", args.graph.passes.weights.is_some()),
+        ("--set", !args.graph.passes.set.is_empty()),
     ];
     if let Some((option, _)) = others.iter().find(|(_, is_given)| *is_given) {
         let message = format!("`{option}` does not apply to `{file}`, which is a compiled program");
         let error = Diagnostic::error(codes::USAGE, message)
-            .help("its options are `--ranks`, `--schedulers`, `--mapping`, `--private`, `--prefix`, `--stats`, `--profile` and `--trace`");
+            .help("its options are `--ranks`, `--schedulers`, `--mapping`, `--private`, `--prefix`, `--shuffle`, `--stats`, `--profile` and `--trace`");
         return session.fail(Exit::Usage, error);
     }
     let Some(ranks) = args.ranks else {
@@ -141,12 +90,15 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         ));
         return session.fail(Exit::Usage, error);
     };
-    let mut variables = args.variables();
+    let variables = args.variables().into_iter();
+    let mut variables: Vec<(OsString, OsString)> = variables
+        .map(|(name, value)| (name.into(), value))
+        .collect();
     if args.prefix {
-        variables.push((PREFIX, "1".into()));
+        variables.push((PREFIX.into(), "1".into()));
     }
     if !args.private.is_empty() {
-        variables.push((PRIVATE, args.private.join(":").into()));
+        variables.push((PRIVATE.into(), args.private.join(":").into()));
     }
     let mapping = match &args.mapping {
         Some(path) => Some(mapping(args, ranks, path, &args.graph, session)?),
@@ -159,6 +111,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             arguments: &args.args,
             variables,
             mapping,
+            folder: None,
         },
         session,
     )
@@ -173,7 +126,6 @@ fn mapping(
     session: &mut Session<'_>,
 ) -> Outcome<PassedMapping> {
     let how = MappingArgs {
-        os_processes: args.os_processes,
         mapping: args.mapping.clone(),
         ..MappingArgs::simple(NonZeroU32::MIN, "auto")
     };

@@ -160,7 +160,7 @@ pub(crate) fn ended(
         Ok(End::Signal(signal)) => {
             let name = signal_hook::low_level::signal_name(signal);
             let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-            let message = format!("signal {signal}{name} ended the program of the network");
+            let message = format!("signal {signal}{name} ended the program");
             session.fail(
                 Exit::signal(signal),
                 Diagnostic::error(codes::PROGRAM, message),

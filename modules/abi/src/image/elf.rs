@@ -37,6 +37,9 @@ impl Copied {
     /// the private libraries.
     pub(super) fn of(mut bytes: Vec<u8>, private: &[String]) -> Result<Self, Refused> {
         let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
+        if !bytes.starts_with(&elf::ELFMAG) {
+            return Err(Refused::NotElf("it is not an ELF file".to_string()));
+        }
         let header = Header::parse(&*bytes).map_err(wrong)?;
         let endian = header.endian().map_err(wrong)?;
         let machine = match cfg!(target_arch = "x86_64") {
@@ -55,7 +58,7 @@ impl Copied {
             elf::ET_DYN => {}
             elf::ET_EXEC if has_interpreter => return Err(Refused::Fixed),
             elf::ET_EXEC => return Err(Refused::Static),
-            _ => return Err(Refused::NotElf("it is not a program".to_string())),
+            _ => return Err(Refused::NotElf("it is an object file".to_string())),
         }
         let (mut end, mut mappings) = (0, 0);
         let mut has_thread_locals = false;
