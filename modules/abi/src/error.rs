@@ -151,6 +151,20 @@ impl From<core::Error> for Fail {
             E::TooMany | E::TooManyRanks { .. } => Class::NoMem,
             _ => Class::Other,
         };
-        Fail::new(class, error.to_string())
+        match error {
+            E::Mismatch(mismatch) => Fail::new(class, mismatch_text(&mismatch)),
+            error => Fail::new(class, error.to_string()),
+        }
     }
+}
+
+/// Describes two collective calls that do not match, without types and positions of this library.
+fn mismatch_text(mismatch: &core::Mismatch) -> String {
+    let of = |(rank, call, _): &(usize, String, _)| {
+        let (name, rest) = call.split_once(" of `").unwrap_or((call, ""));
+        let root = rest.rfind("` with").map_or("", |at| &rest[at + 1..]);
+        format!("rank {rank} called {name}{root}")
+    };
+    let (first, second) = (of(&mismatch.first), of(&mismatch.second));
+    format!("collective calls do not match: {first}, and {second}")
 }

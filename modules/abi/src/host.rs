@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use graphmap_runtime::{Exit, Names, Network, RunError};
+use graphmap_runtime::{Exit, Messages, Names, Network, RunError};
 
 use crate::crash;
 use crate::image::{self, Image, OwnImage, Program, Refused};
@@ -30,6 +30,11 @@ fn refuse(path: &Path, why: &Refused) -> ! {
 
 /// Variable with the names of private libraries, separated by colons.
 const PRIVATE: &str = "GRAPHMAP_PRIVATE";
+
+const MESSAGES: Messages = Messages {
+    overlong: crash::overlong,
+    state: report::without_positions,
+};
 
 /// Arguments of the program, in the form of C.
 struct Arguments(Vec<CString>);
@@ -82,7 +87,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     let path = program.path.clone();
     let explain = |error: &mut RunError| report::explain(error, &path);
     let network = || network(ranks, program, arguments);
-    let exit = graphmap_runtime::main_with(network, explain, Some(crash::overlong));
+    let exit = graphmap_runtime::main_with(network, explain, Some(MESSAGES));
     let code = match exit {
         Exit::Failed => report::status().unwrap_or(exit as u8),
         exit => exit as u8,

@@ -99,3 +99,27 @@ pub(crate) fn position(program: &Path, address: usize) -> (Option<String>, Place
     let column = 0;
     (function.map(String::from), Place { file, line, column })
 }
+
+/// Removes the positions in this library from a description of the state of a run.
+pub(crate) fn without_positions(state: &str) -> String {
+    let line = |line: &str| match line.rsplit_once(": src/") {
+        Some((rest, place)) if place.contains(".rs:") => rest.to_string(),
+        _ => line.to_string(),
+    };
+    let lines: Vec<String> = state.lines().map(line).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_name_no_positions_of_the_library() {
+        let state = "scheduler 0: 1 ready, 1 waiting\n  main1 (rank 1) waits in receive (world, \
+                     from rank 0, tag 0): src/point_to_point.rs:240:51";
+        let expected = "scheduler 0: 1 ready, 1 waiting\n  main1 (rank 1) waits in receive (world, \
+                        from rank 0, tag 0)";
+        assert_eq!(without_positions(state), expected);
+    }
+}

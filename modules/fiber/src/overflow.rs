@@ -114,8 +114,8 @@ fn report(extent: &Extent) {
     let _ = writeln!(
         rest,
         "the stack of {name:.63} has overflowed: its usable size is {room} KiB\n\
-         help: use larger stacks, such as with GRAPHMAP_STACK={larger}k, keep large arrays in a \
-         Vec, or recurse less deeply"
+         help: use larger stacks, such as with GRAPHMAP_STACK={larger}k, allocate large arrays on \
+         the heap, or recurse less deeply"
     );
     let left = rest.len();
     let len = text.len() - left;

@@ -134,8 +134,8 @@ fn once() -> impl Future<Output = ()> {
 }
 
 const EXPECTED: &str = "the stack of rank 17 (worker) has overflowed: its usable size is 60 KiB\n\
-                    help: use larger stacks, such as with GRAPHMAP_STACK=256k, keep large arrays in \
-                    a Vec, or recurse less deeply\n";
+                    help: use larger stacks, such as with GRAPHMAP_STACK=256k, allocate large arrays \
+                    on the heap, or recurse less deeply\n";
 
 #[test]
 fn an_overflow_is_reported_by_name() {

@@ -56,17 +56,23 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     main_with(network, |_| (), None).into()
 }
 
-/// Reports a process that keeps others from running for long.
-pub type ReportOverlong = fn(&Overlong);
+/// Messages about a running program in another language, whose calls have no positions in Rust
+/// code.
+#[derive(Debug, Clone, Copy)]
+pub struct Messages {
+    /// Reports a process that keeps others from running for long.
+    pub overlong: fn(&Overlong),
+    /// Changes the description of the state of the run before it is printed.
+    pub state: fn(&str) -> String,
+}
 
 /// Runs a network as [`main`] does, and returns the exit code. `explain` may change the error of a
-/// run in this OS process alone before it is printed. `overlong` replaces the message about a
-/// process that keeps others from running for long. Intended for crates that run programs in other
-/// languages, whose calls have no positions in Rust code.
+/// run in this OS process alone before it is printed. Intended for crates that run programs in
+/// other languages.
 pub fn main_with(
     network: impl FnOnce() -> Network,
     explain: impl FnOnce(&mut RunError),
-    overlong: Option<ReportOverlong>,
+    messages: Option<Messages>,
 ) -> Exit {
     if let Some(launched) = launched() {
         match launched.reports {
@@ -81,7 +87,7 @@ pub fn main_with(
     let begun = Options::from_env().and_then(|options| begin(network, options));
     let ended = begun.and_then(|(network, options)| {
         placed(&network, &options)?;
-        run_as_linked(network, &options, explain, overlong)
+        run_as_linked(network, &options, explain, messages)
     });
     let exit = ended.unwrap_or_else(|error| failed(&error));
     finish(exit)
@@ -98,12 +104,12 @@ fn run_as_linked(
     network: Network,
     options: &Options,
     explain: impl FnOnce(&mut RunError),
-    overlong: Option<ReportOverlong>,
+    messages: Option<Messages>,
 ) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
             outputs::check(options)?;
-            run_alone(network, options, explain, overlong)
+            run_alone(network, options, explain, messages)
         }
         Link::SharedMemory => run_shared(network, options),
         Link::Mpi => Err(not_started()),
@@ -119,11 +125,11 @@ fn run_alone(
     network: impl Into<Arc<Network>>,
     options: &Options,
     explain: impl FnOnce(&mut RunError),
-    overlong: Option<ReportOverlong>,
+    messages: Option<Messages>,
 ) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
-    listen(&name, options, None, overlong);
+    listen(&name, options, None, messages);
     let mut over = run_to_end(network, options)?;
     if let Err(error) = &mut over.result {
         explain(error);
@@ -400,14 +406,14 @@ fn call_after_run() {
 static IS_OUTPUT_ERROR_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
-/// prints the names of processes that do not let others run, or passes them to `overlong`. `shared`
-/// is the request counter of OS processes that share memory. Does nothing if the options have no
+/// prints the names of processes that do not let others run. `shared` is the request counter of OS
+/// processes that share memory. `messages` replace the texts. Does nothing if the options have no
 /// [`Running`].
 fn listen(
     name: &str,
     options: &Options,
     shared: Option<&'static AtomicU32>,
-    overlong: Option<ReportOverlong>,
+    messages: Option<Messages>,
 ) {
     let Some(running) = options.running.clone() else {
         return;
@@ -417,14 +423,15 @@ fn listen(
         let name = name.clone();
         move || {
             if let Some(state) = asked.state() {
+                let state = messages.map_or(state.clone(), |messages| (messages.state)(&state));
                 say(&visible(&format!("{name}: {state}")));
             }
         }
     };
     let check = move || {
         for process in running.overlong() {
-            match overlong {
-                Some(report) => report(&process),
+            match messages {
+                Some(messages) => (messages.overlong)(&process),
                 None => say(&visible(&format!("{name}: {}", process.text))),
             }
         }
