@@ -191,6 +191,9 @@ fn unshare(code: &str) -> bool {
 /// diagnostic.
 fn console(code: &str, text: &str, shown: &mut bool) -> Vec<String> {
     let test = Test::new();
+    if text.contains(" --ranks ") {
+        crate::c_programs::build();
+    }
     let mut script = String::from("report() { echo \"$? $1\" >> ends; }\n: > ends\n");
     let mut wanted = Vec::new();
     for line in text.lines() {

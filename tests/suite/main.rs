@@ -11,6 +11,7 @@ mod architecture;
 mod arguments;
 mod attributes;
 mod book;
+mod c_programs;
 mod checks;
 mod cli;
 mod cli_advice;

@@ -148,16 +148,74 @@ fn the_end_of_a_rank_is_reported() {
         assert!(error.contains(text), "{how}: {error}");
         assert_eq!(output.status.code(), Some(status), "{how}");
     }
-    let crashes = [
-        ("crash", "error: rank 2 received SIGSEGV"),
-        ("overflow", "rank 2 has overflowed"),
+    let output = run(&mut host(4, &ends, &["overflow"]));
+    let error = said(&output).1;
+    assert!(error.contains("rank 2 has overflowed"), "{error}");
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV));
+}
+
+/// Returns the position of the line of a source that ends with a comment.
+fn position(file: &str, comment: &str) -> String {
+    let text = std::fs::read_to_string(source(file)).unwrap();
+    let end = format!("// {comment}");
+    let line = text.lines().position(|line| line.ends_with(&end)).unwrap();
+    format!("tests/programs/{file}:{}", line + 1)
+}
+
+#[test]
+fn crashes_name_the_rank_and_the_source_line() {
+    let file = "crashes.cpp";
+    let crashes = compile("crashes", file, Linked::Loadable, &[]);
+    let cases = [
+        ("SIGSEGV", libc::SIGSEGV, "received SIGSEGV in"),
+        ("SIGFPE", libc::SIGFPE, "received SIGFPE in"),
+        (
+            "SIGTRAP",
+            libc::SIGTRAP,
+            "received SIGTRAP in libc.so.6, called from",
+        ),
+        (
+            "assert",
+            libc::SIGABRT,
+            "received SIGABRT in libc.so.6, called from",
+        ),
+        (
+            "throw",
+            libc::SIGABRT,
+            "received SIGABRT in libc.so.6, called from",
+        ),
+        (
+            "free",
+            libc::SIGABRT,
+            "received SIGABRT in libc.so.6, called from",
+        ),
     ];
-    for (how, text) in crashes {
-        let output = run(&mut host(4, &ends, &[how]));
-        let error = said(&output).1;
-        assert!(error.contains(text), "{how}: {error}");
-        assert_eq!(output.status.signal(), Some(11), "{how}");
+    for (how, signal, text) in cases {
+        for schedulers in ["1", "2"] {
+            let output = run(host(3, &crashes, &[how]).env("GRAPHMAP_SCHEDULERS", schedulers));
+            let error = said(&output).1;
+            // The compiler may inline the function.
+            let start = format!("error: rank 2 {text} ");
+            let line = error.lines().find(|line| line.starts_with(&start));
+            let place = format!("({})", position(file, how));
+            assert!(line.is_some_and(|line| line.ends_with(&place)), "{error}");
+            assert_eq!(output.status.signal(), Some(signal), "{how}");
+        }
     }
+    let output = run(&mut host(3, &crashes, &["differ"]));
+    assert!(
+        said(&output).1.contains(
+            "collective calls do not match: rank 0 called barrier, and rank 2 called bcast with \
+             root 0\n"
+        ),
+        "{:?}",
+        said(&output)
+    );
+    // Started directly, the program has no positions of the library, either.
+    let output = run(Command::new(&crashes).arg("wait"));
+    let expected = format!("tag 0): {}\n", position(file, "wait"));
+    assert!(said(&output).1.ends_with(&expected), "{:?}", said(&output));
+    assert_eq!(output.status.code(), Some(6));
 }
 
 #[test]
@@ -210,7 +268,10 @@ fn programs_that_cannot_be_loaded_are_refused() {
     let executable = compile("locals", "ring.c", Linked::Executable, &[]);
     let output = run(&mut host(3, &executable, &[]));
     let error = said(&output).1;
-    assert!(error.contains("thread-local variables"), "{error}");
+    assert!(
+        error.starts_with("error[G0723]: the thread-local variables"),
+        "{error}"
+    );
     assert!(
         error.contains("help: compile and link it with `graphmap cc`"),
         "{error}"
@@ -219,12 +280,15 @@ fn programs_that_cannot_be_loaded_are_refused() {
     let output = run(&mut host(3, Path::new("/nowhere"), &[]));
     assert_eq!(output.status.code(), Some(2));
     let output = run(&mut host(3, &source("ring.c"), &[]));
-    assert!(said(&output).1.contains("not an ELF program"));
+    assert!(said(&output).1.contains("it is not an ELF file"));
     let ends = compile("many", "ends.c", Linked::Loadable, &[]);
     let output = run(&mut host(100_000, &ends, &[]));
     let error = said(&output).1;
-    assert!(error.contains("memory mappings"), "{error}");
-    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        error.starts_with("error[G0725]: 100000 ranks of"),
+        "{error}"
+    );
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

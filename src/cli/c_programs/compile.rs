@@ -187,9 +187,8 @@ fn arguments(
     let mut arguments: Vec<OsString> = given.iter().filter(dropped).cloned().collect();
     arguments.extend(["-fPIC".into(), "-ftls-model=global-dynamic".into()]);
     arguments.push(with("-I", headers));
-    let is_input = |argument: &OsString| {
-        !argument.as_encoded_bytes().starts_with(b"-") || argument == "-"
-    };
+    let is_input =
+        |argument: &OsString| !argument.as_encoded_bytes().starts_with(b"-") || argument == "-";
     // Build systems read the options from the output of `-show`.
     let links = is(&["-show"]) || given.iter().any(is_input);
     if !links || is(&NO_LINK) {

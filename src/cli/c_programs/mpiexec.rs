@@ -157,10 +157,7 @@ impl<'a> Line<'a> {
 }
 
 /// Returns the name and the value of `NAME=VALUE`, or the name alone.
-fn text_of<'a>(
-    word: &'a OsStr,
-    option: &str,
-) -> Result<(&'a OsStr, Option<&'a OsStr>), Wrong> {
+fn text_of<'a>(word: &'a OsStr, option: &str) -> Result<(&'a OsStr, Option<&'a OsStr>), Wrong> {
     let text = word.to_str();
     let text = text.ok_or_else(|| (format!("the value of `{option}` is not text"), "omit it"))?;
     Ok(match text.split_once('=') {
@@ -234,12 +231,21 @@ mod tests {
 
     #[test]
     fn options_of_other_launchers_are_understood() {
-        for option in ["-n 3", "-np 3", "--np 3", "-c 3", "-host here,here -n 3 --oversubscribe"] {
+        for option in [
+            "-n 3",
+            "-np 3",
+            "--np 3",
+            "-c 3",
+            "-host here,here -n 3 --oversubscribe",
+        ] {
             let expected = "3 [] None ./a [\"-np\", \"7\"]";
             assert_eq!(of(&format!("{option} ./a -np 7")).unwrap(), expected);
         }
         let expected = "1 [(\"A\", \"b\"), (\"C\", \"d=e\")] Some(\"/t\") a []";
-        assert_eq!(of("-genv A b -x C=d=e -x HOME -wdir /t a").unwrap(), expected);
+        assert_eq!(
+            of("-genv A b -x C=d=e -x HOME -wdir /t a").unwrap(),
+            expected
+        );
     }
 
     #[test]
