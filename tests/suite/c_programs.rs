@@ -1,6 +1,7 @@
 //! Programs in C: compilation, runs, refusals, and the files of a run.
 
 use crate::common::{Started, Test, gone};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -98,8 +99,14 @@ fn a_run_is_mapped_by_what_ranks_have_sent_each_other() {
     assert_eq!(sorted(&done.stdout()), lines(6, 100));
     let trace: serde_json::Value = serde_json::from_str(&test.read("trace.json")).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
-    let is_named = |event: &&serde_json::Value| event["args"]["name"].as_str() == Some("main5");
-    assert!(events.iter().any(|event| is_named(&event)), "{trace}");
+    let name = "main5 (rank 5, main)";
+    assert!(
+        events.iter().any(|event| event["args"]["name"] == name),
+        "{trace}"
+    );
+    let polls = events.iter().filter(|event| event["ph"] == "X");
+    let ranks: BTreeSet<_> = polls.map(|event| event["tid"].as_u64()).collect();
+    assert_eq!(ranks.len(), 6, "{trace}");
 
     let test = test.args("import profile.json --load equal --traffic messages -o ranks.dot");
     test.run().status(0).stdout_is("");
@@ -218,7 +225,7 @@ fn options_that_do_not_apply_are_refused() {
         ("--memory 1G", "--memory"),
         ("--no-pin", "--no-pin"),
         ("--hosts h", "--hosts"),
-        ("--set a=b", "--set"),
+        ("--set launcher=mpich", "--set"),
         ("-D n=4", "--size"),
     ] {
         test = test.args(&format!("run ./ring --ranks 2 {options}"));
@@ -269,7 +276,7 @@ fn a_rank_that_fails_is_reported_with_the_call() {
         "error: deadlock: 2 processes remain, and all of them wait\n\
          each process in this cycle waits for the next:\n  \
          main1 (rank 1) waits in MPI_Recv: receive (world, from rank 1, tag 0): ring.c:10\n\
-         waiting:\n  \
+         other processes that wait:\n  \
          main0 (rank 0) waits in MPI_Recv: receive (world, from rank 1, tag 0): ring.c:10\n",
     );
     let test = test.args("doctor ring");

@@ -41,7 +41,9 @@ fn codes() -> BTreeMap<u16, String> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() && path.file_name().is_none_or(|n| n != "target") {
+            // The sources that the command contains are links to other folders.
+            let skipped = ["target", "copied"].map(|name| path.ends_with(name));
+            if path.is_dir() && !skipped.contains(&true) {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = fs::read_to_string(&path).unwrap();

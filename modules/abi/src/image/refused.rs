@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Code of a diagnostic, as those of the command.
+/// Code of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(u16);
 
@@ -133,7 +133,7 @@ impl Refused {
         }
     }
 
-    /// Returns the diagnostic about a program, in the form of those of the command.
+    /// Returns the diagnostic about a program, in the form in which the command prints diagnostics.
     pub(crate) fn diagnostic(&self, program: &Path) -> String {
         let message = self.message(&program.display().to_string());
         let help = self.help().into_iter();
