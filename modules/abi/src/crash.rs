@@ -116,7 +116,7 @@ pub(crate) fn watch(program: PathBuf) -> io::Result<()> {
         .name("reports".to_string())
         .spawn(move || print_reports(stops, &to_reported))?;
     // The first call initializes the unwinder, which handlers must not do.
-    frames_from(0);
+    frames_from(None);
     for (signal, _) in SIGNALS {
         handle_by(signal, crashed, 0)?;
     }
@@ -163,9 +163,24 @@ unsafe fn instruction(context: *const c_void) -> usize {
     }
 }
 
-/// Addresses of frames, from the first one that has the address `from`.
+/// Returns the address to which a function returns whose first instruction was interrupted.
+///
+/// # Safety
+/// As for [`instruction`], and the instruction must be the first of a function.
+unsafe fn return_address(context: *const c_void) -> usize {
+    // SAFETY: the call has written the address to the stack or to a register.
+    unsafe {
+        let context = context.cast::<libc::ucontext_t>();
+        #[cfg(target_arch = "x86_64")]
+        return *((*context).uc_mcontext.gregs[libc::REG_RSP as usize] as *const usize);
+        #[cfg(target_arch = "aarch64")]
+        return (*context).uc_mcontext.regs[30] as usize;
+    }
+}
+
+/// Addresses of frames, from the first one that has the address `from`, or all.
 struct Frames {
-    from: usize,
+    from: Option<usize>,
     count: usize,
     frames: [usize; FRAMES],
 }
@@ -183,11 +198,12 @@ unsafe extern "C" {
 
 /// Returns the frames below the frame with the address `from`, which is included. Safe in a
 /// handler: the unwinder only reads tables that are in memory.
-fn frames_from(from: usize) -> Frames {
+fn frames_from(from: Option<usize>) -> Frames {
     extern "C" fn each(context: *mut Context, found: *mut c_void) -> c_int {
         // SAFETY: `found` are the frames below, and nothing else uses them meanwhile.
         let (found, address) = unsafe { (&mut *found.cast::<Frames>(), _Unwind_GetIP(context)) };
-        if found.count < FRAMES && (found.count > 0 || address == found.from) {
+        let is_first = found.from.is_none_or(|from| from == address);
+        if found.count < FRAMES && (found.count > 0 || is_first) {
             found.frames[found.count] = address;
             found.count += 1;
         }
@@ -201,10 +217,6 @@ fn frames_from(from: usize) -> Frames {
     };
     // SAFETY: `each` has the type that the unwinder calls.
     unsafe { _Unwind_Backtrace(each, (&raw mut found).cast()) };
-    if found.count == 0 {
-        // The interrupted code cannot be unwound.
-        (found.frames[0], found.count) = (from, 1);
-    }
     found
 }
 
@@ -214,7 +226,18 @@ fn frames_from(from: usize) -> Frames {
 /// As for [`instruction`].
 unsafe fn stop(signal: c_int, context: *const c_void) {
     // SAFETY: guaranteed by the caller.
-    let Frames { count, frames, .. } = frames_from(unsafe { instruction(context) });
+    let address = unsafe { instruction(context) };
+    let mut found = frames_from(Some(address));
+    if found.count <= 1 {
+        // There are no tables for the interrupted code.
+        (found.frames[0], found.count) = (address, 1);
+        if address == 0 {
+            // A null pointer was called.
+            // SAFETY: guaranteed by the caller.
+            (found.frames[1], found.count) = (unsafe { return_address(context) }, 2);
+        }
+    }
+    let Frames { count, frames, .. } = found;
     let own = OWN.get();
     let stop = Stop {
         signal: signal as usize,
@@ -293,27 +316,38 @@ impl Stop {
     /// if it is not in the program.
     fn place(&self) -> String {
         let frames = &self.frames[..self.count];
-        let is_own = |address: usize| self.base != 0 && object_of(address).0 == self.base;
-        let own = frames.iter().position(|&address| is_own(address));
-        let (Some(index), Some(program)) = (own, PROGRAM.get()) else {
-            let address = self.frames[0];
-            return match object_of(address) {
-                (0, _) => format!("at {address:#x}"),
-                (_, name) => format!("at {address:#x} in {name}"),
-            };
-        };
-        // The other addresses are those to which calls return.
-        let offset = self.frames[index] - self.base - usize::from(index > 0);
-        let (function, position) = report::position(program, offset);
-        let place = match function {
-            Some(function) => format!("{function} ({position})"),
-            None => position.to_string(),
-        };
-        match index {
-            0 => format!("in {place}"),
-            _ => format!("in {}, called from {place}", object_of(self.frames[0]).1),
+        let (object, name) = object_of(frames[0]);
+        match place_of(frames, self.base) {
+            Some((0, place)) => format!("in {place}"),
+            Some((_, place)) if object == 0 => format!("at {:#x}, called from {place}", frames[0]),
+            Some((_, place)) => format!("in {name}, called from {place}"),
+            None if object == 0 => format!("at {:#x}", frames[0]),
+            None => format!("at {:#x} in {name}", frames[0]),
         }
     }
+}
+
+/// Returns the index of the innermost frame in the program that is loaded at `base`, and its
+/// function and source line.
+fn place_of(frames: &[usize], base: usize) -> Option<(usize, String)> {
+    let is_own = |address: &usize| base != 0 && object_of(*address).0 == base;
+    let index = frames.iter().position(is_own)?;
+    // The other addresses are those to which calls return.
+    let offset = frames[index] - base - usize::from(index > 0);
+    let (function, position) = report::position(PROGRAM.get()?, offset);
+    let place = match function {
+        Some(function) => format!("{function} ({position})"),
+        None => position.to_string(),
+    };
+    Some((index, place))
+}
+
+/// Returns the place in the program that called this library, or an empty text if it is unknown.
+/// `base` is the address at which the program is loaded.
+pub(crate) fn caller(base: usize) -> String {
+    let Frames { count, frames, .. } = frames_from(None);
+    let place = place_of(&frames[..count], base);
+    place.map_or_else(String::new, |(_, place)| format!(" in {place}"))
 }
 
 /// Returns the address at which the object with an address is loaded, or 0, and its file name.

@@ -126,7 +126,11 @@ fn globals_are_private_and_the_status_is_that_of_the_rank() {
 fn the_end_of_a_rank_is_reported() {
     let ends = compile("ends", "ends.c", Linked::Loadable, &[]);
     let cases = [
-        ("abort", 1, "rank 2) failed: called abort"),
+        (
+            "abort",
+            1,
+            "rank 2) failed: called abort in main (tests/programs/ends.c:",
+        ),
         ("exit", 7, "rank 2) failed: exited with status 7"),
         ("fork", 1, "rank 2) failed: called fork"),
         ("mpi", 9, "rank 2) failed: called MPI_Abort with code 9"),
@@ -169,6 +173,11 @@ fn crashes_name_the_rank_and_the_source_line() {
     let cases = [
         ("SIGSEGV", libc::SIGSEGV, "received SIGSEGV in"),
         ("SIGFPE", libc::SIGFPE, "received SIGFPE in"),
+        (
+            "null",
+            libc::SIGSEGV,
+            "received SIGSEGV at 0x0, called from",
+        ),
         (
             "SIGTRAP",
             libc::SIGTRAP,

@@ -175,12 +175,17 @@ fn write_package(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a script that calls a verb of the command, also where it is not on PATH.
-fn script(command: &Path, verb: &str) -> String {
+/// Returns a script that calls a verb of the command with the library in a folder. The command need
+/// not be on PATH.
+fn script(command: &Path, library: &Path, verb: &str) -> String {
+    let (command, library) = (paths::word(command), paths::word(library));
     format!(
-        "#!/bin/sh\ngraphmap={}\n[ -x \"$graphmap\" ] || graphmap=graphmap\n\
-         exec \"$graphmap\" {verb} \"$@\"\n",
-        paths::word(command)
+        "#!/bin/sh\n\
+         graphmap={command}\n\
+         [ -x \"$graphmap\" ] || graphmap=graphmap\n\
+         [ -n \"${VARIABLE}\" ] || {VARIABLE}={library}\n\
+         export {VARIABLE}\n\
+         exec \"$graphmap\" {verb} \"$@\"\n"
     )
 }
 
@@ -206,10 +211,10 @@ fn install(folder: &Path, package: &Path, target: &Path, to: &Path) -> io::Resul
         package.join("src").join(INTERPRETER),
         library.libraries().join(INTERPRETER),
     )?;
-    let command = std::env::current_exe()?;
+    let (command, own) = (std::env::current_exe()?, std::path::absolute(to)?);
     for (name, verb) in SCRIPTS {
         let path = library.scripts().join(name);
-        fs::write(&path, script(&command, verb))?;
+        fs::write(&path, script(&command, &own, verb))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     }
     fs::rename(installed, to)

@@ -7,7 +7,7 @@ use super::own::OwnImage;
 use super::refused::FORK;
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
-use crate::{report, singleton, wait};
+use crate::{crash, report, singleton, wait};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
 pub(crate) fn replacement(name: &CStr) -> Option<usize> {
@@ -75,7 +75,7 @@ extern "C" fn exit_at_once(status: c_int) -> ! {
 /// `abort`: ends the rank with an error.
 extern "C" fn abort() -> ! {
     let rank = current();
-    rank.fail("called abort".to_string());
+    rank.fail(format!("called abort{}", crash::caller(rank.base.get())));
     leave(rank)
 }
 

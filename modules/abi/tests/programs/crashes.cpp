@@ -9,6 +9,7 @@
 
 static volatile int zero;
 static void *volatile block;
+static void (*volatile null)();
 
 static void crash(const char *how)
 {
@@ -16,6 +17,8 @@ static void crash(const char *how)
         *(volatile int *)8 = 1; // SIGSEGV
     if (!strcmp(how, "SIGFPE"))
         zero = 3 / zero; // SIGFPE
+    if (!strcmp(how, "null"))
+        null(); // null
     if (!strcmp(how, "SIGTRAP"))
         raise(SIGTRAP); // SIGTRAP
     if (!strcmp(how, "assert"))
