@@ -76,6 +76,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         Ok(Arc::new(program))
     });
     let program = program.unwrap_or_else(|why| refuse(path, &why));
+    report::require_one_copy();
     singleton::forbid();
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use graphmap_runtime::{Place, RunError};
+use graphmap_runtime::{Exit, Place, RunError};
 
 use crate::rank::Call;
 
@@ -98,6 +98,18 @@ pub(crate) fn position(program: &Path, address: usize) -> (Option<String>, Place
     let (file, line) = known.unwrap_or_else(|| (format!("{}+{address:#x}", program.display()), 0));
     let column = 0;
     (function.map(String::from), Place { file, line, column })
+}
+
+/// Ends the OS process if a launcher of another MPI has started it several times, because each copy
+/// would run alone.
+pub(crate) fn require_one_copy() {
+    if let Err(variable) = graphmap_runtime::started_once() {
+        eprintln!(
+            "error: a launcher has started this program several times ({variable}), and each copy \
+             would run alone\n  = help: start it once: `graphmap mpiexec -n RANKS PROGRAM`"
+        );
+        std::process::exit(Exit::Usage as i32)
+    }
 }
 
 /// Removes the positions in this library from a description of the state of a run.

@@ -54,6 +54,7 @@ pub(crate) fn adopt(name: &str) -> Rc<Rank> {
     if IS_TAKEN.swap(true, Ordering::Relaxed) {
         not_a_rank(name);
     }
+    report::require_one_copy();
     begin().unwrap_or_else(|why| {
         eprintln!("error: {why}");
         process::exit(Exit::Usage as i32)

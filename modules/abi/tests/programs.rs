@@ -120,6 +120,16 @@ fn globals_are_private_and_the_status_is_that_of_the_rank() {
     // Started directly, the program is the only rank.
     let output = run(&mut Command::new(&ring));
     assert_eq!(said(&output).0, "7 from 0\nbye 0\n");
+    // Another launcher would start programs that do not know each other.
+    for mut command in [Command::new(&ring), host(2, &ring, &[])] {
+        let output = run(command.env("PMI_SIZE", "2").env("PMI_RANK", "0"));
+        let (text, error) = said(&output);
+        assert!(
+            text.is_empty() && error.contains("(PMI_SIZE=2)"),
+            "{text}{error}"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
 }
 
 #[test]

@@ -204,6 +204,19 @@ fn not_started() -> RunError {
     )
 }
 
+/// Returns an error if a launcher of another MPI has started this program several times, as
+/// `VARIABLE=VALUE`. Only one copy returns at once. The others wait, because some launchers end all
+/// copies when the first one exits. Intended for crates that run programs in other languages.
+pub fn started_once() -> Result<(), String> {
+    let Some(launched) = launched() else {
+        return Ok(());
+    };
+    if !launched.reports {
+        std::thread::sleep(GRACE);
+    }
+    Err(launched.shown())
+}
+
 fn launched() -> Option<Launched> {
     launcher::find(|name| env::var_os(name))
 }

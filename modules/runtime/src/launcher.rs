@@ -126,6 +126,11 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
 }
 
 impl Launched {
+    /// Returns the variable that shows that there are several copies, with its value.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}={}", self.variable, self.value)
+    }
+
     /// Returns the data about the start that a link needs, with the link's settings or the error of
     /// a wrong option.
     pub(crate) fn started(&self, settings: Result<OverMpi, String>) -> Started {

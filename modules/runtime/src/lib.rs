@@ -158,7 +158,7 @@ mod visible;
 
 pub use entry::main;
 #[doc(hidden)]
-pub use entry::{Messages, main_over, main_with};
+pub use entry::{Messages, main_over, main_with, started_once};
 #[cfg(feature = "derive")]
 pub use graphmap_derive::Payload;
 #[doc(hidden)]

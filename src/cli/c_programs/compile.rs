@@ -105,7 +105,8 @@ fn compile(
 }
 
 /// Arguments that conflict with a shared object, or that graphmap reads itself.
-const DROPPED: [&str; 8] = [
+const DROPPED: [&str; 9] = [
+    "-static",
     "-pie",
     "-no-pie",
     "-fpie",

@@ -1,4 +1,4 @@
-/* Rank 1 crashes in the way that the argument names. */
+/* The last rank crashes in the way that the argument names. */
 #include <mpi.h>
 #include <cassert>
 #include <csignal>
