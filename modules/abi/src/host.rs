@@ -118,7 +118,7 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
 
 /// Loads the program for a rank, and runs it.
 fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) -> Ended {
-    let image = Image::load(program, ranks, image::replacement)?;
+    let image = Image::load(program, ranks, &image::OfRank::begin(rank))?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();
@@ -137,7 +137,7 @@ fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) 
     let entry = image.entry_point();
     rank.base.set(image.base());
     crash::set_running(Some((rank.number(), image.base())));
-    OwnImage::of(rank).0.replace(Some(image));
+    OwnImage::of(rank).0.set(Some(Box::leak(Box::new(image))));
     // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
     unsafe { entry.start(texts, variables) }
 }

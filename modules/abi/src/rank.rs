@@ -56,10 +56,13 @@ pub(crate) enum Slot {
     Buffers,
     Lines,
     OwnImage,
+    Variables,
+    Library,
+    Scanner,
 }
 
 /// Number of parts.
-const SLOTS: usize = Slot::OwnImage as usize + 1;
+const SLOTS: usize = Slot::Scanner as usize + 1;
 
 /// State of a rank.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! Programs in C and C++, compiled and run with many ranks.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -129,6 +130,8 @@ fn the_end_of_a_rank_is_reported() {
         ("abort", 1, "rank 2) failed: called abort"),
         ("exit", 7, "rank 2) failed: exited with status 7"),
         ("fork", 1, "rank 2) failed: called fork"),
+        ("execlp", 1, "rank 2) failed: called execlp, which ranks"),
+        ("daemon", 1, "rank 2) failed: called daemon, which ranks"),
         ("mpi", 9, "rank 2) failed: called MPI_Abort with code 9"),
         (
             "window",
@@ -175,6 +178,130 @@ fn exceptions_and_statics_of_cpp_are_private() {
     let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
     lines.sort_by_key(|line| line.len());
     assert_eq!(lines, expected, "{error}");
+}
+
+/// Returns a new folder for the files of a program.
+fn folder(name: &str) -> PathBuf {
+    let folder = INSTALLED.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn standard_streams_are_private() {
+    let first = |rank: usize| format!("a 1 2.5 b 3 4 5 6 of {rank}\n");
+    let rest = "puts\np stdout\n";
+    let all = |rank| first(rank) + rest;
+    let nothing = |_| String::new();
+    type Text<'a> = &'a dyn Fn(usize) -> String;
+    let cases: [(&str, Text<'_>, Text<'_>); 6] = [
+        ("setvbuf", &all, &nothing),
+        ("freopen", &nothing, &all),
+        ("assign", &|rank| format!("first {rank}\n"), &all),
+        ("close", &nothing, &|_| "opened again\n".to_string()),
+        ("files", &all, &|rank| format!("left open by {rank}\n")),
+        (
+            "stdin",
+            &|rank| {
+                let read = if rank == 0 { "1 42 10" } else { "-1 -1 -1" };
+                all(rank) + &format!("{rank}: {read}\n")
+            },
+            &nothing,
+        ),
+    ];
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("streams-{}", linked == Linked::Executable);
+        let streams = compile(&name, "streams.c", linked, &[]);
+        let folder = folder(&format!("of-{name}"));
+        let input = folder.join("input");
+        std::fs::write(&input, "42\n").unwrap();
+        for (how, shown, kept) in cases {
+            for schedulers in ["1", "2"] {
+                let arguments = [folder.to_str().unwrap(), how];
+                let mut command = host(3, &streams, &arguments);
+                command.stdin(std::fs::File::open(&input).unwrap());
+                let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+                let (text, error) = said(&output);
+                let mut expected: String = (0..3).map(shown).collect();
+                if how == "files" {
+                    expected += "popen\n";
+                }
+                assert_eq!(lines(&text), lines(&expected), "{how}: {error}");
+                assert_eq!(
+                    (error, output.status.code()),
+                    (String::new(), Some(0)),
+                    "{how}"
+                );
+                for rank in 0..3 {
+                    let file = folder.join(format!("{how}-{rank}"));
+                    let text = std::fs::read_to_string(&file).unwrap_or_default();
+                    assert_eq!(text, kept(rank), "{how} of rank {rank}");
+                    let error = file.with_extension("err");
+                    let error = std::fs::read_to_string(error).unwrap_or_default();
+                    assert_eq!(error.starts_with("perror: "), how == "freopen", "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn state_of_the_c_library_is_private() {
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("libc-{}", linked == Linked::Executable);
+        let program = compile(&name, "libc.c", linked, &[]);
+        let alone = run(&mut Command::new(&program));
+        assert_eq!(alone.status.code(), Some(0));
+        for schedulers in ["1", "2"] {
+            let output = run(host(20, &program, &[]).env("GRAPHMAP_SCHEDULERS", schedulers));
+            let (text, error) = said(&output);
+            let lines = lines(&text);
+            assert_eq!((lines.len(), &*error), (20, ""), "{text}");
+            // Started directly, the program uses the C library itself.
+            assert!(lines.contains(&said(&alone).0.trim_end()), "{text}");
+            // The first number does not depend on the rank, and all others do.
+            let column = |column| lines.iter().map(move |line| line.split(' ').nth(column));
+            let distinct = |values: Vec<_>| values.into_iter().collect::<BTreeSet<_>>().len();
+            assert_eq!(distinct(column(1).collect()), 1, "{text}");
+            assert_eq!(distinct(column(2).collect()), 20, "{text}");
+            assert_eq!(distinct(column(4).collect()), 20, "{text}");
+        }
+    }
+}
+
+#[test]
+fn destructors_of_thread_locals_run_at_the_end_of_a_rank() {
+    let program = compile(
+        "locals-cpp",
+        "locals.cpp",
+        Linked::Loadable,
+        &["-std=c++17"],
+    );
+    let folder = folder("of-locals");
+    for schedulers in ["1", "2"] {
+        let mut command = host(2, &program, &[folder.to_str().unwrap()]);
+        let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+        let (text, error) = said(&output);
+        for rank in 0..2 {
+            let of_rank = text
+                .lines()
+                .filter(|line| line.ends_with(&format!(" {rank}")));
+            let of_rank: Vec<&str> = of_rank.filter_map(|line| line.split(' ').next()).collect();
+            assert_eq!(
+                of_rank,
+                ["inner", "thread-local", "static"],
+                "{text}{error}"
+            );
+            let file = std::fs::read(folder.join(format!("cpp-{rank}"))).unwrap();
+            assert_eq!(file, b"left open");
+        }
+    }
 }
 
 #[test]

@@ -76,7 +76,22 @@ pub(super) struct Copied {
     pub(super) is_dynamic: bool,
     /// Names of private libraries in the contents, which each copy replaces.
     pub(super) names: Vec<Name>,
+    /// Constructors, which the dynamic linker does not see.
+    pub(super) constructors: Constructors,
 }
+
+/// Constructors of a file: offsets from the load address.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Constructors {
+    /// A function that is called first, or 0.
+    pub(super) first: u64,
+    /// Address of an array of functions, and its size in bytes.
+    pub(super) array: u64,
+    pub(super) size: u64,
+}
+
+/// A tag that the dynamic linker ignores, in the range of operating systems.
+const IGNORED: u64 = 0x6000_1000;
 
 /// Name of a private library in the contents of a file.
 #[derive(Debug)]
@@ -157,7 +172,19 @@ impl Copied {
             .map(|symbol| std::ptr::from_ref(symbol) as usize - start + 4)
             .collect();
         let mut names = Vec::new();
+        let mut constructors = Constructors::default();
+        let mut hidden = Vec::new();
         for entry in dynamic {
+            let value = match entry.tag32(endian) {
+                Some(elf::DT_INIT) => Some(&mut constructors.first),
+                Some(elf::DT_INIT_ARRAY) => Some(&mut constructors.array),
+                Some(elf::DT_INIT_ARRAYSZ) => Some(&mut constructors.size),
+                _ => None,
+            };
+            if let Some(value) = value {
+                *value = entry.d_val(endian);
+                hidden.push(std::ptr::from_ref(entry) as usize - start);
+            }
             if !matches!(entry.tag32(endian), Some(elf::DT_NEEDED | elf::DT_SONAME)) {
                 continue;
             }
@@ -180,6 +207,10 @@ impl Copied {
             let flags = flags & !u64::from(elf::DF_1_PIE);
             bytes[at + 8..at + 16].copy_from_slice(&flags.to_ne_bytes());
         }
+        // Constructors run when the functions of the C library are replaced.
+        for at in hidden {
+            bytes[at..at + 8].copy_from_slice(&IGNORED.to_ne_bytes());
+        }
         for at in unique {
             bytes[at] = elf::STB_GLOBAL << 4 | bytes[at] & 0xf;
         }
@@ -189,6 +220,7 @@ impl Copied {
             entry,
             is_dynamic,
             names,
+            constructors,
         })
     }
 }

@@ -9,12 +9,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use object::elf;
 
-use super::elf::Copied;
+use super::elf::{Constructors, Copied};
 use super::program::Program;
 use super::{exceptions, limit};
 
-/// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
-pub(crate) type Replacement = fn(&CStr) -> Option<usize>;
+/// Addresses that a copy of the program uses instead of those of the C library.
+pub(crate) trait Replacements {
+    /// Returns the address that replaces a function or a variable, or `None` if it is not replaced.
+    fn find(&self, name: &CStr) -> Option<usize>;
+
+    /// Uses a variable that the program has copied from a library.
+    ///
+    /// # Safety
+    /// The variable of this name must be at the address, and no code of the program may run
+    /// meanwhile.
+    unsafe fn place(&self, name: &CStr, address: usize, size: usize);
+}
+
+/// Arguments of constructors: the number of arguments, the arguments, and the environment.
+pub(crate) type Arguments = (c_int, *const *mut c_char, *const *mut c_char);
 
 /// A loaded copy of the program.
 ///
@@ -28,8 +41,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors. The program
-    /// then calls the functions of `replacement`.
+    /// Loads a copy of the program for one of `ranks` ranks, which uses the addresses of
+    /// `replacements`. Its constructors do not run.
     ///
     /// # Errors
     /// The error of the dynamic linker or of the system, or a description if there are too many
@@ -37,38 +50,61 @@ impl Image {
     pub(crate) fn load(
         program: &Program,
         ranks: usize,
-        replacement: Replacement,
+        replacements: &dyn Replacements,
     ) -> Result<Self, String> {
         static IS_FIRST: AtomicBool = AtomicBool::new(true);
         if !IS_FIRST.swap(false, Ordering::Relaxed) {
-            return Image::load_copy(program, replacement);
+            return Image::load_copy(program, replacements);
         }
         let before = limit::mappings();
-        let image = Image::load_copy(program, replacement)?;
+        let image = Image::load_copy(program, replacements)?;
         limit::check(before, ranks)?;
         Ok(image)
     }
 
-    fn load_copy(program: &Program, replacement: Replacement) -> Result<Self, String> {
+    fn load_copy(program: &Program, replacements: &dyn Replacements) -> Result<Self, String> {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let count = program.libraries.len();
         // The program names the copies of libraries that are loaded here.
-        let libraries = program
-            .libraries
-            .iter()
-            .map(|library| open(library, copy, count, replacement));
+        let libraries = program.libraries.iter();
+        let libraries = libraries.map(|library| open(library, copy, count));
         let libraries: Vec<Loaded> = libraries.collect::<Result<_, _>>()?;
-        let loaded = open(&program.file, copy, count, replacement)?;
-        for library in &libraries {
-            // SAFETY: the files were just loaded, and only their constructors have run.
-            unsafe { library.use_variables_of(&loaded)? };
+        let loaded = open(&program.file, copy, count)?;
+        // SAFETY: the files were just loaded, and no code of them has run.
+        unsafe {
+            for copy in loaded.copies() {
+                replacements.place(copy.name, copy.address, copy.symbol.size as usize);
+            }
+            for file in libraries.iter().chain([&loaded]) {
+                file.replace(replacements)?;
+            }
+            for library in &libraries {
+                library.use_variables_of(&loaded)?;
+            }
         }
         Ok(Image {
             program: loaded,
             libraries,
             entry: loaded.base + program.file.entry as usize,
         })
+    }
+
+    /// Runs the constructors of the private libraries and of the program.
+    ///
+    /// # Safety
+    /// The caller must be on the stack of the rank of this program, and must have no values to
+    /// drop, because a constructor may end the rank. It must be called once.
+    pub(crate) unsafe fn construct(&self, arguments: Arguments) {
+        for file in self.libraries.iter().chain([&self.program]) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { file.construct(arguments) };
+        }
+    }
+
+    /// Returns the handle of the program, as `dlopen` returned it.
+    pub(super) fn handle(&self) -> *mut c_void {
+        self.program.handle
     }
 
     /// Returns the difference between addresses of the program in memory and in its file.
@@ -104,6 +140,8 @@ struct Loaded {
     /// Difference between addresses in memory and in the file.
     base: usize,
     dynamic: *const Dynamic,
+    handle: *mut c_void,
+    constructors: Constructors,
 }
 
 /// `link_map` of the C library, as far as it is public.
@@ -146,20 +184,26 @@ struct Reference {
     /// Address of the word, or of the variable for a copy.
     address: usize,
     kind: u32,
+    addend: usize,
     symbol: &'static Symbol,
     name: &'static CStr,
+}
+
+impl Reference {
+    /// Makes the word refer to another address.
+    ///
+    /// # Safety
+    /// The reference must not be a copy, and nothing else may use the word meanwhile.
+    unsafe fn set(&self, address: usize) -> Result<(), String> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { write_word(self.address, address.wrapping_add(self.addend)) }
+    }
 }
 
 /// Kind of relocations that copy a variable of a library into the program.
 const COPY: u32 = match cfg!(target_arch = "x86_64") {
     true => elf::R_X86_64_COPY,
     false => elf::R_AARCH64_COPY,
-};
-
-/// Kind of relocations that store the address of a variable.
-const ADDRESS: u32 = match cfg!(target_arch = "x86_64") {
-    true => elf::R_X86_64_GLOB_DAT,
-    false => elf::R_AARCH64_GLOB_DAT,
 };
 
 impl Loaded {
@@ -223,6 +267,7 @@ impl Loaded {
                 references.push(Reference {
                     address: self.base + relocation.offset,
                     kind: relocation.info as u32,
+                    addend: relocation.addend as usize,
                     symbol,
                     name,
                 });
@@ -231,17 +276,23 @@ impl Loaded {
         references
     }
 
-    /// Makes the file call functions of this library instead of functions of the C library that
-    /// would end or duplicate the OS process.
+    /// Returns the references to variables of libraries that the file has copied.
+    fn copies(&self) -> Vec<Reference> {
+        let mut copies = self.references();
+        copies.retain(|reference| reference.kind == COPY);
+        copies
+    }
+
+    /// Makes the file use the addresses of `replacements` instead of those of the C library.
     ///
     /// # Safety
     /// No code of the file may run meanwhile.
-    unsafe fn replace_libc_calls(&self, replacement: Replacement) -> Result<(), String> {
+    unsafe fn replace(&self, replacements: &dyn Replacements) -> Result<(), String> {
         for reference in self.references() {
             let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
-            if is_undefined && let Some(function) = replacement(reference.name) {
+            if is_undefined && let Some(address) = replacements.find(reference.name) {
                 // SAFETY: the relocation is for a word of the file.
-                unsafe { write_word(reference.address, function)? };
+                unsafe { reference.set(address)? };
             }
         }
         Ok(())
@@ -253,33 +304,53 @@ impl Loaded {
     /// # Safety
     /// No code of both files may run meanwhile.
     unsafe fn use_variables_of(&self, program: &Loaded) -> Result<(), String> {
-        let copies = program
-            .references()
-            .into_iter()
-            .filter(|copy| copy.kind == COPY);
-        let copies: Vec<Reference> = copies.collect();
+        let copies = program.copies();
         if copies.is_empty() {
             return Ok(());
         }
         for reference in self.references() {
             let copy = copies.iter().find(|copy| copy.name == reference.name);
-            if reference.kind == ADDRESS
+            if reference.kind != COPY
                 && let Some(copy) = copy
             {
-                let from = (self.base + reference.symbol.value) as *const u8;
                 if reference.symbol.section != elf::SHN_UNDEF {
+                    let from = (self.base + reference.symbol.value) as *const u8;
                     // SAFETY: the library defines the variable, and the program has room for it.
-                    // The constructors of the library may have changed it.
+                    // The dynamic linker copies variables only for the program that was started.
                     unsafe {
                         let size = copy.symbol.size.min(reference.symbol.size) as usize;
                         std::ptr::copy(from, copy.address as *mut u8, size);
                     }
                 }
                 // SAFETY: the relocation is for a word of the library.
-                unsafe { write_word(reference.address, copy.address)? };
+                unsafe { reference.set(copy.address)? };
             }
         }
         Ok(())
+    }
+
+    /// Runs the constructors of the file.
+    ///
+    /// # Safety
+    /// As for [`Image::construct`].
+    unsafe fn construct(&self, (count, arguments, environment): Arguments) {
+        type Constructor = unsafe extern "C" fn(c_int, *const *mut c_char, *const *mut c_char);
+        let Constructors { first, array, size } = self.constructors;
+        let count_of_array = size as usize / size_of::<usize>();
+        let array = self.base + array as usize;
+        let functions = (0..count_of_array)
+            // SAFETY: the dynamic section describes the array.
+            .map(|index| unsafe { *(array as *const usize).add(index) });
+        let first = (first != 0).then(|| self.base + first as usize);
+        for function in first.into_iter().chain(functions) {
+            if function != 0 && function != usize::MAX {
+                // SAFETY: the dynamic linker passes these arguments, too.
+                unsafe {
+                    let function = std::mem::transmute::<usize, Constructor>(function);
+                    function(count, arguments, environment);
+                }
+            }
+        }
     }
 
     /// Runs the destructors of the file.
@@ -309,14 +380,9 @@ impl Loaded {
     }
 }
 
-/// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which
-/// the names of `libraries` private libraries are replaced.
-fn open(
-    file: &Copied,
-    copy: usize,
-    libraries: usize,
-    replacement: Replacement,
-) -> Result<Loaded, String> {
+/// Loads a copy of a file. `copy` is the number of the copy, in which the names of `libraries`
+/// private libraries are replaced.
+fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> {
     // SAFETY: the name is a string.
     let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor < 0 {
@@ -334,7 +400,7 @@ fn open(
     };
     write().map_err(|error: std::io::Error| error.to_string())?;
     let name = unique_name(memory.as_raw_fd());
-    // SAFETY: the constructors of the program run, as if it was started.
+    // SAFETY: the constructors of shared libraries run, as if the program was started.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         // SAFETY: `dlerror` returns a string after an error.
@@ -351,13 +417,12 @@ fn open(
     }
     // SAFETY: the link map is valid while the file is loaded.
     let map = unsafe { &*map };
-    let loaded = Loaded {
+    Ok(Loaded {
         base: map.base,
         dynamic: map.dynamic,
-    };
-    // SAFETY: the file was just loaded, and only its constructors have run.
-    unsafe { loaded.replace_libc_calls(replacement) }?;
-    Ok(loaded)
+        handle,
+        constructors: file.constructors,
+    })
 }
 
 /// Address of the first instruction of a loaded program.

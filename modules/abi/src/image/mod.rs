@@ -7,16 +7,20 @@
 mod elf;
 mod examine;
 mod exceptions;
+mod getopt;
 mod libc_calls;
+mod library;
 mod limit;
 mod load;
 mod own;
 mod program;
+mod streams;
+mod variables;
 
 pub(crate) use elf::Refused;
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
-pub(crate) use libc_calls::replacement;
+pub(crate) use libc_calls::OfRank;
 pub(crate) use load::Image;
 pub(crate) use own::OwnImage;
 pub(crate) use program::Program;

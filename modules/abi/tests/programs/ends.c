@@ -1,4 +1,5 @@
 /* Rank 2 ends in the way that the argument names, while the other ranks wait for it. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,10 @@ int main(int argc, char **argv)
         _exit(7);
     if (!strcmp(how, "fork"))
         fork();
+    if (!strcmp(how, "execlp"))
+        execlp("true", "true", (char *)0);
+    if (!strcmp(how, "daemon"))
+        token = daemon(1, 1);
     if (!strcmp(how, "mpi"))
         MPI_Abort(MPI_COMM_WORLD, 9);
     if (!strcmp(how, "wait"))
