@@ -117,8 +117,9 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
 }
 
 /// Loads the program for a rank, and runs it.
-fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) -> Ended {
-    let image = Image::load(program, ranks, &image::OfRank::begin(rank))?;
+fn run(rank: &Rc<Rank>, program: &Arc<Program>, ranks: usize, arguments: &Arguments) -> Ended {
+    image::begin(rank);
+    let image = Image::load(program, ranks, rank, image::replacement)?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();

@@ -333,6 +333,45 @@ fn libraries_are_shared_unless_they_are_private() {
 }
 
 #[test]
+fn libraries_that_a_program_opens_may_be_private() {
+    let plugin = INSTALLED.join("plugin.so");
+    let output = run(Command::new("cc")
+        .args(["-shared", "-fPIC"])
+        .arg(source("plugin.c"))
+        .arg("-o")
+        .arg(&plugin));
+    assert!(output.status.success());
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("opens-{}", linked == Linked::Executable);
+        let opens = compile(&name, "opens.c", linked, &["-rdynamic"]);
+        for schedulers in ["1", "2"] {
+            for path in [plugin.to_str().unwrap(), "./plugin.so"] {
+                let mut command = host(3, &opens, &[path]);
+                command.current_dir(&*INSTALLED);
+                command.env("GRAPHMAP_PRIVATE", "plugin.so");
+                let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+                assert_eq!(said(&output), ("private\n".repeat(3), String::new()));
+            }
+        }
+        let output = run(&mut host(2, &opens, &["/nowhere.so"]));
+        let text = said(&output).0;
+        assert_eq!(
+            text.matches("/nowhere.so: cannot open").count(),
+            2,
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let output = run(host(2, &opens, &["/plugin.so"]).env("GRAPHMAP_PRIVATE", "plugin.so"));
+        let text = said(&output).0;
+        assert_eq!(
+            text.matches("/plugin.so: No such file").count(),
+            2,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn programs_that_cannot_be_loaded_are_refused() {
     let executable = compile("locals", "ring.c", Linked::Executable, &[]);
     let output = run(&mut host(3, &executable, &[]));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, elf};
 
 type Header = elf::FileHeader64<Endianness>;
@@ -35,7 +35,10 @@ impl fmt::Display for Refused {
                 f.write_str("the thread-local variables of the program cannot be made private")
             }
             Refused::NoLibrary(name) => {
-                write!(f, "the program does not use the private library {name}")
+                write!(
+                    f,
+                    "the program neither needs nor opens the private library {name}"
+                )
             }
             Refused::OtherMpi(name) => {
                 write!(
@@ -74,8 +77,12 @@ pub(super) struct Copied {
     pub(super) entry: u64,
     /// Whether the dynamic linker loads libraries for the file.
     pub(super) is_dynamic: bool,
+    /// Whether the file opens libraries.
+    pub(super) opens_libraries: bool,
     /// Names of private libraries in the contents, which each copy replaces.
     pub(super) names: Vec<Name>,
+    /// Numbers of the symbols that a library may find in the program, in ascending order.
+    pub(super) unresolved: Vec<usize>,
     /// Constructors, which the dynamic linker does not see.
     pub(super) constructors: Constructors,
 }
@@ -106,7 +113,11 @@ pub(super) struct Name {
 impl Copied {
     /// Checks a file and changes it so that copies of it can be loaded. `private` are the names of
     /// the private libraries.
-    pub(super) fn of(mut bytes: Vec<u8>, private: &[String]) -> Result<Self, Refused> {
+    pub(super) fn of(
+        mut bytes: Vec<u8>,
+        private: &[String],
+        is_library: bool,
+    ) -> Result<Self, Refused> {
         let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
         let header = Header::parse(&*bytes).map_err(wrong)?;
         let endian = header.endian().map_err(wrong)?;
@@ -171,6 +182,20 @@ impl Copied {
             .filter(|symbol| symbol.st_bind() == elf::STB_GNU_UNIQUE)
             .map(|symbol| std::ptr::from_ref(symbol) as usize - start + 4)
             .collect();
+        let is_open = |symbol: &elf::Sym64<Endianness>| {
+            symbol.st_shndx(endian) == elf::SHN_UNDEF && symbol.st_bind() == elf::STB_GLOBAL
+        };
+        // The dynamic linker does not search the program for symbols of a library, because the
+        // program is private. It accepts weak symbols that do not exist.
+        let open = symbols.enumerate();
+        let open = open.filter(|(_, symbol)| is_library && is_open(symbol));
+        let (unresolved, weak): (Vec<usize>, Vec<usize>) = open
+            .map(|(index, symbol)| (index.0, std::ptr::from_ref(symbol) as usize - start + 4))
+            .unzip();
+        let opens_libraries = symbols.iter().any(|symbol| {
+            let name = symbol.name(endian, symbols.strings());
+            symbol.st_shndx(endian) == elf::SHN_UNDEF && name.is_ok_and(|name| name == b"dlopen")
+        });
         let mut names = Vec::new();
         let mut constructors = Constructors::default();
         let mut hidden = Vec::new();
@@ -214,12 +239,17 @@ impl Copied {
         for at in unique {
             bytes[at] = elf::STB_GLOBAL << 4 | bytes[at] & 0xf;
         }
+        for at in weak {
+            bytes[at] = elf::STB_WEAK << 4 | bytes[at] & 0xf;
+        }
         bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
         Ok(Copied {
             bytes,
             entry,
             is_dynamic,
+            opens_libraries,
             names,
+            unresolved,
             constructors,
         })
     }

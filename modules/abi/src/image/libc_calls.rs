@@ -5,54 +5,36 @@ use std::ptr;
 use std::rc::Rc;
 
 use super::library::{Destructor, Library};
-use super::load::{Image, Replacements};
+use super::load::Image;
 use super::own::OwnImage;
-use super::variables::Variables;
-use super::{getopt, library, streams};
+use super::{getopt, library, plugins, streams};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{report, singleton, wait};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
-fn replacement(name: &[u8]) -> Option<*const ()> {
-    Some(match name {
+pub(crate) fn replacement(name: &CStr) -> Option<usize> {
+    let name = name.to_bytes();
+    let function: *const () = match name {
         b"__libc_start_main" => start as *const (),
         b"exit" => exit as *const (),
         b"_exit" | b"_Exit" | b"quick_exit" => exit_at_once as *const (),
         b"abort" => abort as *const (),
         b"sched_yield" => sched_yield as *const (),
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
-        name => {
-            return refused(name)
-                .or_else(|| streams::replacement(name))
-                .or_else(|| getopt::replacement(name))
-                .or_else(|| library::replacement(name));
-        }
-    })
+        _ => refused(name)
+            .or_else(|| streams::replacement(name))
+            .or_else(|| getopt::replacement(name))
+            .or_else(|| library::replacement(name))
+            .or_else(|| plugins::replacement(name))?,
+    };
+    Some(function as usize)
 }
 
-/// Functions and variables of the C library that a rank uses.
-pub(crate) struct OfRank<'a>(&'a Rank);
-
-impl<'a> OfRank<'a> {
-    /// Prepares the variables of a rank that begins.
-    pub(crate) fn begin(rank: &'a Rank) -> Self {
-        streams::begin(rank);
-        getopt::begin(rank);
-        OfRank(rank)
-    }
-}
-
-impl Replacements for OfRank<'_> {
-    fn find(&self, name: &CStr) -> Option<usize> {
-        let function = replacement(name.to_bytes()).map(|function| function as usize);
-        function.or_else(|| Variables::of(self.0).find(name))
-    }
-
-    unsafe fn place(&self, name: &CStr, address: usize, size: usize) {
-        // SAFETY: guaranteed by the caller.
-        unsafe { Variables::of(self.0).place(name, address, size) };
-    }
+/// Prepares the variables of the C library for a rank that begins.
+pub(crate) fn begin(rank: &Rank) {
+    streams::begin(rank);
+    getopt::begin(rank);
 }
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;

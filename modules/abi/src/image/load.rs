@@ -1,30 +1,25 @@
 //! Loading a copy of the program, and starting it.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use object::elf;
 
 use super::elf::{Constructors, Copied};
 use super::program::Program;
+use super::variables::Variables;
 use super::{exceptions, limit};
+use crate::rank::{Part as _, Rank};
 
-/// Addresses that a copy of the program uses instead of those of the C library.
-pub(crate) trait Replacements {
-    /// Returns the address that replaces a function or a variable, or `None` if it is not replaced.
-    fn find(&self, name: &CStr) -> Option<usize>;
-
-    /// Uses a variable that the program has copied from a library.
-    ///
-    /// # Safety
-    /// The variable of this name must be at the address, and no code of the program may run
-    /// meanwhile.
-    unsafe fn place(&self, name: &CStr, address: usize, size: usize);
-}
+/// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
+pub(crate) type Replacement = fn(&CStr) -> Option<usize>;
 
 /// Arguments of constructors: the number of arguments, the arguments, and the environment.
 pub(crate) type Arguments = (c_int, *const *mut c_char, *const *mut c_char);
@@ -33,61 +28,122 @@ pub(crate) type Arguments = (c_int, *const *mut c_char, *const *mut c_char);
 ///
 /// It is never unloaded, because pointers into the copy may be anywhere.
 pub(crate) struct Image {
+    file: Arc<Program>,
+    /// Number of this copy.
+    copy: usize,
+    replacement: Replacement,
     program: Loaded,
     /// Private libraries of the program. A library is behind the libraries it needs.
     libraries: Vec<Loaded>,
-    /// Address of the first instruction.
-    entry: usize,
+    /// Private libraries that the program has opened, with their paths.
+    plugins: RefCell<Vec<(PathBuf, Loaded)>>,
 }
 
 impl Image {
-    /// Loads a copy of the program for one of `ranks` ranks, which uses the addresses of
-    /// `replacements`. Its constructors do not run.
+    /// Loads a copy of the program for a rank, one of `ranks`. It calls the functions of
+    /// `replacement` and uses the variables of the rank. Its constructors do not run.
     ///
     /// # Errors
     /// The error of the dynamic linker or of the system, or a description if there are too many
     /// ranks.
     pub(crate) fn load(
-        program: &Program,
+        file: &Arc<Program>,
         ranks: usize,
-        replacements: &dyn Replacements,
+        rank: &Rank,
+        replacement: Replacement,
     ) -> Result<Self, String> {
         static IS_FIRST: AtomicBool = AtomicBool::new(true);
         if !IS_FIRST.swap(false, Ordering::Relaxed) {
-            return Image::load_copy(program, replacements);
+            return Image::load_copy(file, rank, replacement);
         }
         let before = limit::mappings();
-        let image = Image::load_copy(program, replacements)?;
+        let image = Image::load_copy(file, rank, replacement)?;
         limit::check(before, ranks)?;
         Ok(image)
     }
 
-    fn load_copy(program: &Program, replacements: &dyn Replacements) -> Result<Self, String> {
+    fn load_copy(
+        file: &Arc<Program>,
+        rank: &Rank,
+        replacement: Replacement,
+    ) -> Result<Self, String> {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
-        let count = program.libraries.len();
+        let count = file.libraries.len();
         // The program names the copies of libraries that are loaded here.
-        let libraries = program.libraries.iter();
+        let libraries = file.libraries.iter();
         let libraries = libraries.map(|library| open(library, copy, count));
-        let libraries: Vec<Loaded> = libraries.collect::<Result<_, _>>()?;
-        let loaded = open(&program.file, copy, count)?;
+        let image = Image {
+            file: Arc::clone(file),
+            copy,
+            replacement,
+            libraries: libraries.collect::<Result<_, _>>()?,
+            program: open(&file.file, copy, count)?,
+            plugins: RefCell::default(),
+        };
+        for variable in image.program.copies() {
+            let size = variable.symbol.size as usize;
+            // SAFETY: the program was just loaded, and has room for the variable.
+            unsafe { Variables::of(rank).place(variable.name, variable.address, size) };
+        }
         // SAFETY: the files were just loaded, and no code of them has run.
         unsafe {
-            for copy in loaded.copies() {
-                replacements.place(copy.name, copy.address, copy.symbol.size as usize);
-            }
-            for file in libraries.iter().chain([&loaded]) {
-                file.replace(replacements)?;
-            }
-            for library in &libraries {
-                library.use_variables_of(&loaded)?;
+            image.program.replace(|name| image.find(rank, name))?;
+            for (file, library) in file.libraries.iter().zip(&image.libraries) {
+                image.connect(rank, file, library)?;
             }
         }
-        Ok(Image {
-            program: loaded,
-            libraries,
-            entry: loaded.base + program.file.entry as usize,
-        })
+        Ok(image)
+    }
+
+    /// Returns the address that replaces a function or a variable of the C library.
+    pub(super) fn find(&self, rank: &Rank, name: &CStr) -> Option<usize> {
+        (self.replacement)(name).or_else(|| Variables::of(rank).find(name))
+    }
+
+    /// Makes a private library use the functions and variables of the rank and of the program.
+    ///
+    /// # Safety
+    /// No code of the library may have run.
+    unsafe fn connect(&self, rank: &Rank, file: &Copied, library: &Loaded) -> Result<(), String> {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            library.replace(|name| self.find(rank, name))?;
+            library.use_variables_of(&self.program)?;
+            library.resolve(&file.unresolved, self.program.handle)
+        }
+    }
+
+    /// Opens a private copy of a library for the program. Returns its handle, and the library if
+    /// its constructors must run. Returns `None` if the library is not private.
+    ///
+    /// # Errors
+    /// The error of the dynamic linker, or the reason why the library cannot be loaded.
+    pub(super) fn open_plugin(
+        &self,
+        rank: &Rank,
+        path: &Path,
+    ) -> Result<Option<(*mut c_void, Option<Plugin>)>, String> {
+        if !self.file.is_plugin(path) {
+            return Ok(None);
+        }
+        let path = fs::canonicalize(path).map_err(|error| error.to_string())?;
+        let mut plugins = self.plugins.borrow_mut();
+        if let Some((_, plugin)) = plugins.iter().find(|(other, _)| *other == path) {
+            return Ok(Some((plugin.handle, None)));
+        }
+        let file = self.file.plugin(&path).map_err(|why| why.to_string())?;
+        let plugin = open(&file, self.copy, self.libraries.len())?;
+        // SAFETY: the library was just loaded, and no code of it has run.
+        unsafe { self.connect(rank, &file, &plugin)? };
+        plugins.push((path, plugin));
+        Ok(Some((plugin.handle, Some(Plugin(plugin)))))
+    }
+
+    /// Returns true if the handle is that of a private library that the program has opened.
+    pub(super) fn is_plugin(&self, handle: *mut c_void) -> bool {
+        let plugins = self.plugins.borrow();
+        plugins.iter().any(|(_, plugin)| plugin.handle == handle)
     }
 
     /// Runs the constructors of the private libraries and of the program.
@@ -99,6 +155,23 @@ impl Image {
         for file in self.libraries.iter().chain([&self.program]) {
             // SAFETY: guaranteed by the caller.
             unsafe { file.construct(arguments) };
+        }
+    }
+
+    /// Returns the address of a symbol that the program defines, or null.
+    ///
+    /// # Safety
+    /// The name must be a string.
+    pub(super) unsafe fn symbol(&self, name: *const c_char) -> *mut c_void {
+        // SAFETY: the handle is valid. `Dl_info` consists of pointers.
+        unsafe {
+            let mut found: libc::Dl_info = std::mem::zeroed();
+            let address = libc::dlsym(self.program.handle, name);
+            let is_known = !address.is_null() && libc::dladdr(address, &mut found) != 0;
+            match is_known && found.dli_fbase as usize == self.program.base {
+                true => address,
+                false => std::ptr::null_mut(),
+            }
         }
     }
 
@@ -114,7 +187,7 @@ impl Image {
 
     /// Returns the entry point of the program.
     pub(crate) fn entry_point(&self) -> EntryPoint {
-        EntryPoint(self.entry)
+        EntryPoint(self.program.base + self.file.file.entry as usize)
     }
 
     /// Runs the destructors of static objects of the program and of its private libraries, and the
@@ -124,9 +197,14 @@ impl Image {
     /// The caller must be on the stack of the rank of this program, and must have no values to
     /// drop, because a destructor may end the rank.
     pub(crate) unsafe fn destruct(&self) {
+        // The destructors run without a borrow, because one may end the rank.
+        let last = || self.plugins.borrow_mut().pop();
         // SAFETY: guaranteed by the caller.
         unsafe {
             self.program.destruct();
+            while let Some((_, plugin)) = last() {
+                plugin.destruct();
+            }
             for library in self.libraries.iter().rev() {
                 library.destruct();
             }
@@ -185,6 +263,8 @@ struct Reference {
     address: usize,
     kind: u32,
     addend: usize,
+    /// Number of the symbol.
+    number: usize,
     symbol: &'static Symbol,
     name: &'static CStr,
 }
@@ -205,6 +285,34 @@ const COPY: u32 = match cfg!(target_arch = "x86_64") {
     true => elf::R_X86_64_COPY,
     false => elf::R_AARCH64_COPY,
 };
+
+/// Kinds of relocations that store the address of a function or of a variable.
+const ADDRESSES: [u32; 3] = match cfg!(target_arch = "x86_64") {
+    true => [
+        elf::R_X86_64_GLOB_DAT,
+        elf::R_X86_64_JUMP_SLOT,
+        elf::R_X86_64_64,
+    ],
+    false => [
+        elf::R_AARCH64_GLOB_DAT,
+        elf::R_AARCH64_JUMP_SLOT,
+        elf::R_AARCH64_ABS64,
+    ],
+};
+
+/// A private library whose constructors have not run.
+pub(super) struct Plugin(Loaded);
+
+impl Plugin {
+    /// Runs the constructors.
+    ///
+    /// # Safety
+    /// As for [`Image::construct`].
+    pub(super) unsafe fn construct(&self, arguments: Arguments) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.construct(arguments) };
+    }
+}
 
 impl Loaded {
     /// Returns the value of an entry of the dynamic section.
@@ -268,6 +376,7 @@ impl Loaded {
                     address: self.base + relocation.offset,
                     kind: relocation.info as u32,
                     addend: relocation.addend as usize,
+                    number,
                     symbol,
                     name,
                 });
@@ -283,14 +392,14 @@ impl Loaded {
         copies
     }
 
-    /// Makes the file use the addresses of `replacements` instead of those of the C library.
+    /// Makes the file use the addresses that `find` returns instead of those of the C library.
     ///
     /// # Safety
     /// No code of the file may run meanwhile.
-    unsafe fn replace(&self, replacements: &dyn Replacements) -> Result<(), String> {
+    unsafe fn replace(&self, find: impl Fn(&CStr) -> Option<usize>) -> Result<(), String> {
         for reference in self.references() {
             let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
-            if is_undefined && let Some(address) = replacements.find(reference.name) {
+            if is_undefined && let Some(address) = find(reference.name) {
                 // SAFETY: the relocation is for a word of the file.
                 unsafe { reference.set(address)? };
             }
@@ -325,6 +434,37 @@ impl Loaded {
                 // SAFETY: the relocation is for a word of the library.
                 unsafe { reference.set(copy.address)? };
             }
+        }
+        Ok(())
+    }
+
+    /// Makes the file use symbols of the program that the dynamic linker has not found. `unresolved`
+    /// are the numbers of symbols that must exist.
+    ///
+    /// # Errors
+    /// The name of a symbol that does not exist.
+    ///
+    /// # Safety
+    /// No code of the file may run meanwhile, and `program` must be a handle of `dlopen`.
+    unsafe fn resolve(&self, unresolved: &[usize], program: *mut c_void) -> Result<(), String> {
+        for reference in self.references() {
+            let is_address = ADDRESSES.contains(&reference.kind);
+            if !is_address || unresolved.binary_search(&reference.number).is_err() {
+                continue;
+            }
+            // SAFETY: the relocation is for a word of the file.
+            let word = unsafe { (reference.address as *const usize).read_unaligned() };
+            if word.wrapping_sub(reference.addend) != 0 {
+                continue;
+            }
+            // SAFETY: the handle is valid.
+            let address = unsafe { libc::dlsym(program, reference.name.as_ptr()) };
+            if address.is_null() {
+                let name = reference.name.to_string_lossy();
+                return Err(format!("undefined symbol: {name}"));
+            }
+            // SAFETY: as above.
+            unsafe { reference.set(address as usize)? };
         }
         Ok(())
     }

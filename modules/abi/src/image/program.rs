@@ -1,9 +1,11 @@
 //! The program and its private libraries, ready to be copied.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::elf::{Copied, Refused};
 
@@ -14,6 +16,12 @@ pub(crate) struct Program {
     pub(super) file: Copied,
     /// Libraries of which each rank has a copy, too. A library is behind the libraries it needs.
     pub(super) libraries: Vec<Copied>,
+    /// Names of the private libraries that the program needs, in the order of `libraries`.
+    names: Vec<String>,
+    /// Names of libraries of which each rank has a copy if the program opens them.
+    plugins: Vec<String>,
+    /// Libraries that the program has opened.
+    opened: Mutex<HashMap<PathBuf, Arc<Copied>>>,
 }
 
 impl Program {
@@ -22,14 +30,15 @@ impl Program {
         let read = |path: &Path| fs::read(path).map_err(Refused::Unreadable);
         let bytes = read(path)?;
         let mut libraries = Vec::new();
-        let mut names = Vec::new();
+        let (mut names, mut plugins) = (Vec::new(), Vec::new());
         if !private.is_empty() {
             let needed = libraries_of(path).map_err(Refused::Unreadable)?;
-            for name in private {
-                if !needed.iter().any(|(other, _)| other == name) {
-                    return Err(Refused::NoLibrary(name.clone()));
-                }
-            }
+            let is_needed = |name: &&String| needed.iter().any(|(other, _)| other == *name);
+            plugins = private
+                .iter()
+                .filter(|name| !is_needed(name))
+                .cloned()
+                .collect();
             // The dynamic linker lists a library before the libraries it needs.
             for (name, path) in needed.into_iter().rev() {
                 if private.contains(&name) {
@@ -38,19 +47,49 @@ impl Program {
                 }
             }
         }
-        let file = Copied::of(bytes, &names)?;
+        let file = Copied::of(bytes, &names, false)?;
         if file.entry == 0 {
             return Err(Refused::NotElf("it has no entry point".to_string()));
+        }
+        if let Some(name) = plugins.first()
+            && !file.opens_libraries
+        {
+            return Err(Refused::NoLibrary(name.clone()));
         }
         if !file.is_dynamic {
             return Err(Refused::Static);
         }
-        let libraries = libraries.into_iter().map(|bytes| Copied::of(bytes, &names));
+        let copied = |bytes| Copied::of(bytes, &names, true);
+        let libraries = libraries
+            .into_iter()
+            .map(copied)
+            .collect::<Result<_, _>>()?;
         Ok(Program {
             path: path.to_path_buf(),
             file,
-            libraries: libraries.collect::<Result<_, _>>()?,
+            libraries,
+            names,
+            plugins,
+            opened: Mutex::default(),
         })
+    }
+
+    /// Returns true if each rank has a copy of a library that the program opens.
+    pub(super) fn is_plugin(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        self.plugins.iter().any(|other| name == other.as_str())
+    }
+
+    /// Returns a library that the program opens.
+    pub(super) fn plugin(&self, path: &Path) -> Result<Arc<Copied>, Refused> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = opened.get(path) {
+            return Ok(Arc::clone(file));
+        }
+        let bytes = fs::read(path).map_err(Refused::Unreadable)?;
+        let file = Arc::new(Copied::of(bytes, &self.names, true)?);
+        opened.insert(path.to_path_buf(), Arc::clone(&file));
+        Ok(file)
     }
 }
 
