@@ -74,6 +74,8 @@ pub(crate) struct Rank {
     pub(crate) call: Cell<Option<Call>>,
     /// Address at which the program is loaded, or 0 if it is not.
     pub(crate) base: Cell<usize>,
+    /// Whether the rank has changed the control registers of floating-point numbers.
+    pub(crate) has_floating: Cell<bool>,
     /// Result of a rank that has left its stack.
     ended: RefCell<Option<Ended>>,
     parts: [OnceCell<Box<dyn Any>>; SLOTS],

@@ -154,6 +154,7 @@ fn the_end_of_a_rank_is_reported() {
     let crashes = [
         ("crash", "error: rank 2 received SIGSEGV"),
         ("overflow", "rank 2 has overflowed"),
+        ("large", "rank 2 has overflowed"),
     ];
     for (how, text) in crashes {
         let output = run(&mut host(4, &ends, &[how]));
@@ -165,19 +166,17 @@ fn the_end_of_a_rank_is_reported() {
 
 #[test]
 fn exceptions_and_statics_of_cpp_are_private() {
-    let program = compile(
-        "exceptions",
-        "exceptions.cpp",
-        Linked::Loadable,
-        &["-std=c++17"],
-    );
-    let output = run(&mut host(5, &program, &[]));
-    let (text, error) = said(&output);
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.sort_unstable();
-    let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
-    lines.sort_by_key(|line| line.len());
-    assert_eq!(lines, expected, "{error}");
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("exceptions-{}", linked == Linked::Executable);
+        let program = compile(&name, "exceptions.cpp", linked, &["-std=c++17"]);
+        let output = run(&mut host(5, &program, &[]));
+        let (text, error) = said(&output);
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
+        lines.sort_by_key(|line| line.len());
+        assert_eq!(lines, expected, "{error}");
+    }
 }
 
 /// Returns a new folder for the files of a program.
@@ -368,6 +367,79 @@ fn libraries_that_a_program_opens_may_be_private() {
             2,
             "{text}"
         );
+    }
+}
+
+/// Returns true if all ranks had their own globals of each kind, and prints those that are shared.
+fn are_private(output: &Output, ranks: usize, kinds: usize) -> bool {
+    let (text, error) = said(output);
+    let expected = format!(": {ranks}");
+    let shared: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.ends_with(&expected))
+        .collect();
+    println!("{} kinds, shared: {shared:?} {error}", text.lines().count());
+    shared.is_empty() && text.lines().count() == kinds
+}
+
+#[test]
+fn globals_of_all_kinds_are_private() {
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("kinds-{}", linked == Linked::Executable);
+        let objects = |suffix: &str, more: &[&str]| {
+            let object = |file: &str| {
+                let compiler = if file.ends_with(".cpp") { "c++" } else { "cc" };
+                let object = INSTALLED.join(format!("{name}-{suffix}-{file}.o"));
+                let mut command = Command::new(compiler);
+                command
+                    .args(["-O1", "-fPIC", "-ftls-model=global-dynamic", "-c"])
+                    .args(more);
+                let output = run(command.arg(source(file)).arg("-o").arg(&object));
+                assert!(output.status.success(), "{:?}", said(&output));
+                object.to_str().unwrap().to_string()
+            };
+            ["globals.c", "globals.cpp"].map(object)
+        };
+        // The thread-local variables of an ordinary executable are at fixed offsets.
+        let (more, kinds): (&[&str], _) = match linked {
+            Linked::Loadable => (&[], 32),
+            Linked::Executable => (&["-DWITHOUT_THREAD_LOCALS"], 28),
+        };
+        let [one, other] = objects("program", more);
+        let program = compile(&name, "kinds.c", linked, &[&one, &other, "-lstdc++"]);
+        let [one, other] = objects("library", &[]);
+        let library = INSTALLED.join(format!("lib{name}.so"));
+        let library = library.to_str().unwrap();
+        let soname = format!("-Wl,-soname,lib{name}.so");
+        let mut command = Command::new("c++");
+        command.args(["-shared", &one, &other, &soname, "-o", library]);
+        assert!(run(&mut command).status.success());
+        let user = compile(&format!("{name}-user"), "kinds.c", linked, &[library]);
+        for ranks in [2, 1000] {
+            let output = run(&mut host(ranks, &program, &[]));
+            assert!(
+                are_private(&output, ranks, kinds),
+                "in a program, {ranks} ranks"
+            );
+            let mut command = host(ranks, &user, &[]);
+            let output = run(command.env("GRAPHMAP_PRIVATE", format!("lib{name}.so")));
+            assert!(
+                are_private(&output, ranks, 32),
+                "in a library, {ranks} ranks"
+            );
+        }
+    }
+}
+
+#[test]
+fn rounding_and_its_flags_are_private() {
+    let program = compile("rounding", "rounding.c", Linked::Loadable, &["-lm"]);
+    for schedulers in ["1", "2"] {
+        let output = run(host(8, &program, &[]).env("GRAPHMAP_SCHEDULERS", schedulers));
+        let text = said(&output).0;
+        let up = text.matches("0.33333333333333338\n").count();
+        let down = text.matches("0.33333333333333331\n").count();
+        assert_eq!((up, down, text.lines().count()), (2, 6, 8), "{text}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 
 type Header = elf::FileHeader64<Endianness>;
@@ -77,6 +77,8 @@ pub(super) struct Copied {
     pub(super) entry: u64,
     /// Whether the dynamic linker loads libraries for the file.
     pub(super) is_dynamic: bool,
+    /// Whether the file has copies of variables of libraries.
+    pub(super) has_copies: bool,
     /// Whether the file opens libraries.
     pub(super) opens_libraries: bool,
     /// Names of private libraries in the contents, which each copy replaces.
@@ -96,6 +98,12 @@ pub(super) struct Constructors {
     pub(super) array: u64,
     pub(super) size: u64,
 }
+
+/// Kind of relocations that copy a variable of a library into the program.
+pub(super) const COPY: u32 = match cfg!(target_arch = "x86_64") {
+    true => elf::R_X86_64_COPY,
+    false => elf::R_AARCH64_COPY,
+};
 
 /// A tag that the dynamic linker ignores, in the range of operating systems.
 const IGNORED: u64 = 0x6000_1000;
@@ -192,6 +200,13 @@ impl Copied {
         let (unresolved, weak): (Vec<usize>, Vec<usize>) = open
             .map(|(index, symbol)| (index.0, std::ptr::from_ref(symbol) as usize - start + 4))
             .unzip();
+        let mut has_copies = false;
+        for section in sections.iter() {
+            if let Some((entries, _)) = section.rela(endian, &*bytes).map_err(wrong)? {
+                let is_copy = |entry: &elf::Rela64<Endianness>| entry.r_type(endian, false) == COPY;
+                has_copies |= entries.iter().any(is_copy);
+            }
+        }
         let opens_libraries = symbols.iter().any(|symbol| {
             let name = symbol.name(endian, symbols.strings());
             symbol.st_shndx(endian) == elf::SHN_UNDEF && name.is_ok_and(|name| name == b"dlopen")
@@ -247,6 +262,7 @@ impl Copied {
             bytes,
             entry,
             is_dynamic,
+            has_copies,
             opens_libraries,
             names,
             unresolved,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::library::{Destructor, Library};
 use super::load::Image;
 use super::own::OwnImage;
-use super::{getopt, library, plugins, streams};
+use super::{floating, getopt, library, plugins, streams};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{report, singleton, wait};
@@ -26,6 +26,7 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
             .or_else(|| streams::replacement(name))
             .or_else(|| getopt::replacement(name))
             .or_else(|| library::replacement(name))
+            .or_else(|| floating::replacement(name))
             .or_else(|| plugins::replacement(name))?,
     };
     Some(function as usize)

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use object::elf;
 
-use super::elf::{Constructors, Copied};
+use super::elf::{COPY, Constructors, Copied};
 use super::program::Program;
 use super::variables::Variables;
 use super::{exceptions, limit};
@@ -70,6 +70,8 @@ impl Image {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let count = file.libraries.len();
+        // Shared libraries are loaded before the program.
+        let shared = file.shared();
         // The program names the copies of libraries that are loaded here.
         let libraries = file.libraries.iter();
         let libraries = libraries.map(|library| open(library, copy, count));
@@ -81,11 +83,8 @@ impl Image {
             program: open(&file.file, copy, count)?,
             plugins: RefCell::default(),
         };
-        for variable in image.program.copies() {
-            let size = variable.symbol.size as usize;
-            // SAFETY: the program was just loaded, and has room for the variable.
-            unsafe { Variables::of(rank).place(variable.name, variable.address, size) };
-        }
+        // SAFETY: the program was just loaded.
+        unsafe { image.copy_variables(rank, shared)? };
         // SAFETY: the files were just loaded, and no code of them has run.
         unsafe {
             image.program.replace(|name| image.find(rank, name))?;
@@ -94,6 +93,36 @@ impl Image {
             }
         }
         Ok(image)
+    }
+
+    /// Gives the variables of libraries that the program has copied their initial values. The
+    /// dynamic linker does that only for the program that was started.
+    ///
+    /// # Safety
+    /// No code of the program may have run.
+    unsafe fn copy_variables(
+        &self,
+        rank: &Rank,
+        shared: impl Iterator<Item = *mut c_void>,
+    ) -> Result<(), String> {
+        let mut pages = Pages::default();
+        let private = self.libraries.iter().map(|library| library.handle);
+        let handles: Vec<*mut c_void> = private.chain(shared).collect();
+        for copy in self.program.copies() {
+            let size = copy.symbol.size as usize;
+            pages.open(copy.address, size)?;
+            // SAFETY: the handles are valid.
+            let find = |&handle: &_| unsafe { libc::dlsym(handle, copy.name.as_ptr()) };
+            let found = handles.iter().map(find).find(|address| !address.is_null());
+            // SAFETY: the program has room for the variable, whose definition has the same size.
+            unsafe {
+                if let Some(found) = found {
+                    std::ptr::copy(found.cast(), copy.address as *mut u8, size);
+                }
+                Variables::of(rank).place(copy.name, copy.address, size);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the address that replaces a function or a variable of the C library.
@@ -274,17 +303,11 @@ impl Reference {
     ///
     /// # Safety
     /// The reference must not be a copy, and nothing else may use the word meanwhile.
-    unsafe fn set(&self, address: usize) -> Result<(), String> {
+    unsafe fn set(&self, address: usize, pages: &mut Pages) -> Result<(), String> {
         // SAFETY: guaranteed by the caller.
-        unsafe { write_word(self.address, address.wrapping_add(self.addend)) }
+        unsafe { pages.write(self.address, address.wrapping_add(self.addend)) }
     }
 }
-
-/// Kind of relocations that copy a variable of a library into the program.
-const COPY: u32 = match cfg!(target_arch = "x86_64") {
-    true => elf::R_X86_64_COPY,
-    false => elf::R_AARCH64_COPY,
-};
 
 /// Kinds of relocations that store the address of a function or of a variable.
 const ADDRESSES: [u32; 3] = match cfg!(target_arch = "x86_64") {
@@ -397,11 +420,12 @@ impl Loaded {
     /// # Safety
     /// No code of the file may run meanwhile.
     unsafe fn replace(&self, find: impl Fn(&CStr) -> Option<usize>) -> Result<(), String> {
+        let mut pages = Pages::default();
         for reference in self.references() {
             let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
             if is_undefined && let Some(address) = find(reference.name) {
                 // SAFETY: the relocation is for a word of the file.
-                unsafe { reference.set(address)? };
+                unsafe { reference.set(address, &mut pages)? };
             }
         }
         Ok(())
@@ -417,22 +441,14 @@ impl Loaded {
         if copies.is_empty() {
             return Ok(());
         }
+        let mut pages = Pages::default();
         for reference in self.references() {
             let copy = copies.iter().find(|copy| copy.name == reference.name);
             if reference.kind != COPY
                 && let Some(copy) = copy
             {
-                if reference.symbol.section != elf::SHN_UNDEF {
-                    let from = (self.base + reference.symbol.value) as *const u8;
-                    // SAFETY: the library defines the variable, and the program has room for it.
-                    // The dynamic linker copies variables only for the program that was started.
-                    unsafe {
-                        let size = copy.symbol.size.min(reference.symbol.size) as usize;
-                        std::ptr::copy(from, copy.address as *mut u8, size);
-                    }
-                }
                 // SAFETY: the relocation is for a word of the library.
-                unsafe { reference.set(copy.address)? };
+                unsafe { reference.set(copy.address, &mut pages)? };
             }
         }
         Ok(())
@@ -447,6 +463,7 @@ impl Loaded {
     /// # Safety
     /// No code of the file may run meanwhile, and `program` must be a handle of `dlopen`.
     unsafe fn resolve(&self, unresolved: &[usize], program: *mut c_void) -> Result<(), String> {
+        let mut pages = Pages::default();
         for reference in self.references() {
             let is_address = ADDRESSES.contains(&reference.kind);
             if !is_address || unresolved.binary_search(&reference.number).is_err() {
@@ -464,7 +481,7 @@ impl Loaded {
                 return Err(format!("undefined symbol: {name}"));
             }
             // SAFETY: as above.
-            unsafe { reference.set(address as usize)? };
+            unsafe { reference.set(address as usize, &mut pages)? };
         }
         Ok(())
     }
@@ -649,27 +666,37 @@ fn unique_name(descriptor: c_int) -> CString {
     CString::new(name).unwrap_or_default()
 }
 
-/// Writes a word of the program, whose page may be read-only.
-///
-/// # Safety
-/// A word of the program that nothing else uses meanwhile must be at the address.
-unsafe fn write_word(address: usize, value: usize) -> Result<(), String> {
-    const PAGE: usize = 4096;
-    let page = address & !(PAGE - 1);
-    let size = address + size_of::<usize>() - page;
-    let protect = |flags| {
-        // SAFETY: the pages belong to the program.
-        match unsafe { libc::mprotect(page as *mut c_void, size, flags) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error().to_string()),
+/// Pages of a file that were made writable.
+#[derive(Default)]
+struct Pages(Vec<usize>);
+
+impl Pages {
+    /// Makes the pages of a variable of the program writable. Most programs are linked with `-z
+    /// relro`, and their tables are read-only after the program was loaded.
+    fn open(&mut self, address: usize, size: usize) -> Result<(), String> {
+        const PAGE: usize = 4096;
+        for page in (address & !(PAGE - 1)..address + size).step_by(PAGE) {
+            if self.0.contains(&page) {
+                continue;
+            }
+            let flags = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the page belongs to the program.
+            if unsafe { libc::mprotect(page as *mut c_void, PAGE, flags) } != 0 {
+                return Err(std::io::Error::last_os_error().to_string());
+            }
+            self.0.push(page);
         }
-    };
-    // SAFETY: the caller passes a word of the program.
-    unsafe {
-        let word = address as *mut usize;
-        // Most programs are linked with `-z relro`, and their table is read-only now.
-        protect(libc::PROT_READ | libc::PROT_WRITE)?;
-        word.write_unaligned(value);
+        Ok(())
     }
-    Ok(())
+
+    /// Writes a word of the program.
+    ///
+    /// # Safety
+    /// A word of the program that nothing else uses meanwhile must be at the address.
+    unsafe fn write(&mut self, address: usize, value: usize) -> Result<(), String> {
+        self.open(address, size_of::<usize>())?;
+        // SAFETY: the caller passes a word of the program.
+        unsafe { (address as *mut usize).write_unaligned(value) };
+        Ok(())
+    }
 }

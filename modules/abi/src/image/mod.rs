@@ -7,6 +7,7 @@
 mod elf;
 mod examine;
 mod exceptions;
+mod floating;
 mod getopt;
 mod libc_calls;
 mod library;
@@ -21,6 +22,7 @@ mod variables;
 pub(crate) use elf::Refused;
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
+pub(crate) use floating::Floating;
 pub(crate) use libc_calls::{begin, replacement};
 pub(crate) use load::Image;
 pub(crate) use own::OwnImage;

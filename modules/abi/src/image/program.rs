@@ -1,11 +1,13 @@
 //! The program and its private libraries, ready to be copied.
 
 use std::collections::HashMap;
+use std::ffi::{CString, c_void};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::elf::{Copied, Refused};
 
@@ -20,6 +22,11 @@ pub(crate) struct Program {
     names: Vec<String>,
     /// Names of libraries of which each rank has a copy if the program opens them.
     plugins: Vec<String>,
+    /// Paths of the shared libraries, if the program has copies of variables of libraries. A
+    /// library is behind the libraries it needs.
+    shared: Vec<PathBuf>,
+    /// Handles of the shared libraries.
+    handles: OnceLock<Vec<usize>>,
     /// Libraries that the program has opened.
     opened: Mutex<HashMap<PathBuf, Arc<Copied>>>,
 }
@@ -48,6 +55,15 @@ impl Program {
             }
         }
         let file = Copied::of(bytes, &names, false)?;
+        let mut shared = Vec::new();
+        if file.has_copies {
+            let all = libraries_of(path).map_err(Refused::Unreadable)?;
+            let is_shared = |name: &str| {
+                !private.iter().any(|other| other == name) && !name.starts_with("libmpi_abi.so")
+            };
+            let all = all.into_iter().rev().filter(|(name, _)| is_shared(name));
+            shared = all.map(|(_, path)| path).collect();
+        }
         if file.entry == 0 {
             return Err(Refused::NotElf("it has no entry point".to_string()));
         }
@@ -70,8 +86,26 @@ impl Program {
             libraries,
             names,
             plugins,
+            shared,
+            handles: OnceLock::new(),
             opened: Mutex::default(),
         })
+    }
+
+    /// Returns handles of the shared libraries whose variables the program may have copied. The
+    /// first call loads them. If a program loaded them, they would use the copies of this program,
+    /// and not their own variables.
+    pub(super) fn shared(&self) -> impl Iterator<Item = *mut c_void> {
+        let handles = self.handles.get_or_init(|| {
+            let paths = self.shared.iter().filter_map(|path| {
+                let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+                // SAFETY: the constructors of the library run, as if the program was started.
+                let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+                (!handle.is_null()).then_some(handle as usize)
+            });
+            paths.collect()
+        });
+        handles.iter().map(|&handle| handle as *mut c_void)
     }
 
     /// Returns true if each rank has a copy of a library that the program opens.

@@ -12,6 +12,13 @@ static int recurse(int depth)
     return recurse(depth + 1) + frame[0];
 }
 
+static int large(int depth)
+{
+    volatile char frame[8 << 20];
+    frame[0] = (char)depth;
+    return frame[0];
+}
+
 int main(int argc, char **argv)
 {
     int rank, token = 0;
@@ -24,6 +31,8 @@ int main(int argc, char **argv)
         *(volatile int *)8 = 1;
     if (!strcmp(how, "overflow"))
         token = recurse(0);
+    if (!strcmp(how, "large"))
+        token = large(0);
     if (!strcmp(how, "abort"))
         abort();
     if (!strcmp(how, "exit"))
