@@ -121,8 +121,9 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
 }
 
 /// Loads the program for a rank, and runs it.
-fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
-    let image = Image::load(program, image::replacement)?;
+fn run(rank: &Rc<Rank>, program: &Arc<Program>, arguments: &Arguments) -> Ended {
+    image::begin(rank);
+    let image = Image::load(program, rank, image::replacement)?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();
@@ -141,7 +142,7 @@ fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
     let entry = image.entry_point();
     rank.base.set(image.base());
     crash::set_running(Some((rank.number(), image.base())));
-    OwnImage::of(rank).0.replace(Some(image));
+    OwnImage::of(rank).0.set(Some(Box::leak(Box::new(image))));
     // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
     unsafe { entry.start(texts, variables) }
 }

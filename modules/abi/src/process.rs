@@ -7,13 +7,17 @@ use std::task::{Context, Poll};
 
 use graphmap_fiber::{Fiber, Options, Stacks};
 
-use crate::image::Exceptions;
+use crate::image::{Exceptions, Floating};
 use crate::output::Lines;
 use crate::rank::{self, Ended, Part as _, Rank};
 use crate::{crash, report};
 
 /// Address space of a stack by default. Only the memory that is used is allocated.
 const STACK: usize = 8 << 20;
+
+/// Address space below a stack in which an access is reported as its overflow, also one of a frame
+/// that is much larger than a page. It shares the page table of the lowest page.
+const GUARD: usize = 2 << 20;
 
 thread_local! {
     /// Allocator of the stacks of the ranks of this thread.
@@ -25,6 +29,8 @@ pub(crate) struct Process {
     /// `None` before the first poll.
     rank: Option<Rc<Rank>>,
     exceptions: Exceptions,
+    /// Control registers while the rank is suspended, if it has changed them.
+    floating: Option<Floating>,
     stage: Stage,
 }
 
@@ -42,6 +48,7 @@ impl Process {
         Process {
             rank: None,
             exceptions: Exceptions::default(),
+            floating: None,
             stage: Stage::New(Box::new(main)),
         }
     }
@@ -85,7 +92,14 @@ impl Future for Process {
             return Poll::Pending;
         };
         this.exceptions.exchange();
+        if let Some(floating) = this.floating {
+            floating.write();
+        }
         let mut outcome = fiber.as_mut().poll(context);
+        if rank.has_floating.get() {
+            this.floating = Some(Floating::read());
+            Floating::INITIAL.write();
+        }
         this.exceptions.exchange();
         if fiber.is_abandoned() {
             this.stage = Stage::Ended;
@@ -115,6 +129,7 @@ impl Drop for Process {
 
 fn begin(rank: Rc<Rank>, main: Main) -> Result<Fiber<Ended>, String> {
     let options = Options::from_env_or(STACK).map_err(|error| error.to_string())?;
+    let options = options.guard(GUARD);
     STACKS.with_borrow_mut(|stacks| {
         let stacks = stacks.get_or_insert_with(|| Stacks::new(options));
         let name = format_args!("rank {}", rank.number()).to_string();

@@ -56,10 +56,13 @@ pub(crate) enum Slot {
     Buffers,
     Lines,
     OwnImage,
+    Variables,
+    Library,
+    Scanner,
 }
 
 /// Number of parts.
-const SLOTS: usize = Slot::OwnImage as usize + 1;
+const SLOTS: usize = Slot::Scanner as usize + 1;
 
 /// State of a rank.
 #[derive(Default)]
@@ -71,6 +74,8 @@ pub(crate) struct Rank {
     pub(crate) call: Cell<Option<Call>>,
     /// Address at which the program is loaded, or 0 if it is not.
     pub(crate) base: Cell<usize>,
+    /// Whether the rank has changed the control registers of floating-point numbers.
+    pub(crate) has_floating: Cell<bool>,
     /// Result of a rank that has left its stack.
     ended: RefCell<Option<Ended>>,
     parts: [OnceCell<Box<dyn Any>>; SLOTS],

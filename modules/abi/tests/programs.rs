@@ -1,5 +1,6 @@
 //! Programs in C and C++, compiled and run with many ranks.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -143,6 +144,8 @@ fn the_end_of_a_rank_is_reported() {
         ),
         ("exit", 7, "rank 2) failed: exited with status 7"),
         ("fork", 1, "rank 2) failed: called fork"),
+        ("execlp", 1, "rank 2) failed: called execlp, which ranks"),
+        ("daemon", 1, "rank 2) failed: called daemon, which ranks"),
         ("mpi", 9, "rank 2) failed: called MPI_Abort with code 9"),
         (
             "window",
@@ -162,10 +165,12 @@ fn the_end_of_a_rank_is_reported() {
         assert!(error.contains(text), "{how}: {error}");
         assert_eq!(output.status.code(), Some(status), "{how}");
     }
-    let output = run(&mut host(4, &ends, &["overflow"]));
-    let error = said(&output).1;
-    assert!(error.contains("rank 2 has overflowed"), "{error}");
-    assert_eq!(output.status.signal(), Some(libc::SIGSEGV));
+    for how in ["overflow", "large"] {
+        let output = run(&mut host(4, &ends, &[how]));
+        let error = said(&output).1;
+        assert!(error.contains("rank 2 has overflowed"), "{how}: {error}");
+        assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{how}");
+    }
 }
 
 /// Returns the position of the line of a source that ends with a comment.
@@ -239,19 +244,141 @@ fn crashes_name_the_rank_and_the_source_line() {
 
 #[test]
 fn exceptions_and_statics_of_cpp_are_private() {
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("exceptions-{}", linked == Linked::Executable);
+        let program = compile(&name, "exceptions.cpp", linked, &["-std=c++17"]);
+        let output = run(&mut host(5, &program, &[]));
+        let (text, error) = said(&output);
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
+        lines.sort_by_key(|line| line.len());
+        assert_eq!(lines, expected, "{error}");
+    }
+}
+
+/// Returns a new folder for the files of a program.
+fn folder(name: &str) -> PathBuf {
+    let folder = INSTALLED.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn standard_streams_are_private() {
+    let first = |rank: usize| format!("a 1 2.5 b 3 4 5 6 of {rank}\n");
+    let rest = "puts\np stdout\n";
+    let all = |rank| first(rank) + rest;
+    let nothing = |_| String::new();
+    type Text<'a> = &'a dyn Fn(usize) -> String;
+    let cases: [(&str, Text<'_>, Text<'_>); 6] = [
+        ("setvbuf", &all, &nothing),
+        ("freopen", &nothing, &all),
+        ("assign", &|rank| format!("first {rank}\n"), &all),
+        ("close", &nothing, &|_| "opened again\n".to_string()),
+        ("files", &all, &|rank| format!("left open by {rank}\n")),
+        (
+            "stdin",
+            &|rank| {
+                let read = if rank == 0 { "1 42 10" } else { "-1 -1 -1" };
+                all(rank) + &format!("{rank}: {read}\n")
+            },
+            &nothing,
+        ),
+    ];
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("streams-{}", linked == Linked::Executable);
+        let streams = compile(&name, "streams.c", linked, &[]);
+        let folder = folder(&format!("of-{name}"));
+        let input = folder.join("input");
+        std::fs::write(&input, "42\n").unwrap();
+        for (how, shown, kept) in cases {
+            for schedulers in ["1", "2"] {
+                let arguments = [folder.to_str().unwrap(), how];
+                let mut command = host(3, &streams, &arguments);
+                command.stdin(std::fs::File::open(&input).unwrap());
+                let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+                let (text, error) = said(&output);
+                let mut expected: String = (0..3).map(shown).collect();
+                if how == "files" {
+                    expected += "popen\n";
+                }
+                assert_eq!(lines(&text), lines(&expected), "{how}: {error}");
+                assert_eq!(
+                    (error, output.status.code()),
+                    (String::new(), Some(0)),
+                    "{how}"
+                );
+                for rank in 0..3 {
+                    let file = folder.join(format!("{how}-{rank}"));
+                    let text = std::fs::read_to_string(&file).unwrap_or_default();
+                    assert_eq!(text, kept(rank), "{how} of rank {rank}");
+                    let error = file.with_extension("err");
+                    let error = std::fs::read_to_string(error).unwrap_or_default();
+                    assert_eq!(error.starts_with("perror: "), how == "freopen", "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn state_of_the_c_library_is_private() {
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("libc-{}", linked == Linked::Executable);
+        let program = compile(&name, "libc.c", linked, &[]);
+        let alone = run(&mut Command::new(&program));
+        assert_eq!(alone.status.code(), Some(0));
+        for schedulers in ["1", "2"] {
+            let output = run(host(20, &program, &[]).env("GRAPHMAP_SCHEDULERS", schedulers));
+            let (text, error) = said(&output);
+            let lines = lines(&text);
+            assert_eq!((lines.len(), &*error), (20, ""), "{text}");
+            // Started directly, the program uses the C library itself.
+            assert!(lines.contains(&said(&alone).0.trim_end()), "{text}");
+            // The first number does not depend on the rank, and all others do.
+            let column = |column| lines.iter().map(move |line| line.split(' ').nth(column));
+            let distinct = |values: Vec<_>| values.into_iter().collect::<BTreeSet<_>>().len();
+            assert_eq!(distinct(column(1).collect()), 1, "{text}");
+            assert_eq!(distinct(column(2).collect()), 20, "{text}");
+            assert_eq!(distinct(column(4).collect()), 20, "{text}");
+        }
+    }
+}
+
+#[test]
+fn destructors_of_thread_locals_run_at_the_end_of_a_rank() {
     let program = compile(
-        "exceptions",
-        "exceptions.cpp",
+        "locals-cpp",
+        "locals.cpp",
         Linked::Loadable,
         &["-std=c++17"],
     );
-    let output = run(&mut host(5, &program, &[]));
-    let (text, error) = said(&output);
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.sort_unstable();
-    let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
-    lines.sort_by_key(|line| line.len());
-    assert_eq!(lines, expected, "{error}");
+    let folder = folder("of-locals");
+    for schedulers in ["1", "2"] {
+        let mut command = host(2, &program, &[folder.to_str().unwrap()]);
+        let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+        let (text, error) = said(&output);
+        for rank in 0..2 {
+            let of_rank = text
+                .lines()
+                .filter(|line| line.ends_with(&format!(" {rank}")));
+            let of_rank: Vec<&str> = of_rank.filter_map(|line| line.split(' ').next()).collect();
+            assert_eq!(
+                of_rank,
+                ["inner", "thread-local", "static"],
+                "{text}{error}"
+            );
+            let file = std::fs::read(folder.join(format!("cpp-{rank}"))).unwrap();
+            assert_eq!(file, b"left open");
+        }
+    }
 }
 
 #[test]
@@ -279,6 +406,118 @@ fn libraries_are_shared_unless_they_are_private() {
         assert!(said(&output).0.contains("shared"));
         let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", "libother.so"));
         assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn libraries_that_a_program_opens_may_be_private() {
+    let plugin = INSTALLED.join("plugin.so");
+    let output = run(Command::new("cc")
+        .args(["-shared", "-fPIC"])
+        .arg(source("plugin.c"))
+        .arg("-o")
+        .arg(&plugin));
+    assert!(output.status.success());
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("opens-{}", linked == Linked::Executable);
+        let opens = compile(&name, "opens.c", linked, &["-rdynamic"]);
+        for schedulers in ["1", "2"] {
+            for path in [plugin.to_str().unwrap(), "./plugin.so"] {
+                let mut command = host(3, &opens, &[path]);
+                command.current_dir(&*INSTALLED);
+                command.env("GRAPHMAP_PRIVATE", "plugin.so");
+                let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+                assert_eq!(said(&output), ("private\n".repeat(3), String::new()));
+            }
+        }
+        let output = run(&mut host(2, &opens, &["/nowhere.so"]));
+        let text = said(&output).0;
+        assert_eq!(
+            text.matches("/nowhere.so: cannot open").count(),
+            2,
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let output = run(host(2, &opens, &["/plugin.so"]).env("GRAPHMAP_PRIVATE", "plugin.so"));
+        let text = said(&output).0;
+        assert_eq!(
+            text.matches("/plugin.so: No such file").count(),
+            2,
+            "{text}"
+        );
+    }
+}
+
+/// Returns true if all ranks had their own globals of each kind, and prints those that are shared.
+fn are_private(output: &Output, ranks: usize, kinds: usize) -> bool {
+    let (text, error) = said(output);
+    let expected = format!(": {ranks}");
+    let shared: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.ends_with(&expected))
+        .collect();
+    println!("{} kinds, shared: {shared:?} {error}", text.lines().count());
+    shared.is_empty() && text.lines().count() == kinds
+}
+
+#[test]
+fn globals_of_all_kinds_are_private() {
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("kinds-{}", linked == Linked::Executable);
+        let objects = |suffix: &str, more: &[&str]| {
+            let object = |file: &str| {
+                let compiler = if file.ends_with(".cpp") { "c++" } else { "cc" };
+                let object = INSTALLED.join(format!("{name}-{suffix}-{file}.o"));
+                let mut command = Command::new(compiler);
+                command
+                    .args(["-O1", "-fPIC", "-ftls-model=global-dynamic", "-c"])
+                    .args(more);
+                let output = run(command.arg(source(file)).arg("-o").arg(&object));
+                assert!(output.status.success(), "{:?}", said(&output));
+                object.to_str().unwrap().to_string()
+            };
+            ["globals.c", "globals.cpp"].map(object)
+        };
+        // The thread-local variables of an ordinary executable are at fixed offsets.
+        let (more, kinds): (&[&str], _) = match linked {
+            Linked::Loadable => (&[], 32),
+            Linked::Executable => (&["-DWITHOUT_THREAD_LOCALS"], 28),
+        };
+        let [one, other] = objects("program", more);
+        let program = compile(&name, "kinds.c", linked, &[&one, &other, "-lstdc++"]);
+        let [one, other] = objects("library", &[]);
+        let library = INSTALLED.join(format!("lib{name}.so"));
+        let library = library.to_str().unwrap();
+        let soname = format!("-Wl,-soname,lib{name}.so");
+        let mut command = Command::new("c++");
+        command.args(["-shared", &one, &other, &soname, "-o", library]);
+        assert!(run(&mut command).status.success());
+        let user = compile(&format!("{name}-user"), "kinds.c", linked, &[library]);
+        for ranks in [2, 1000] {
+            let output = run(&mut host(ranks, &program, &[]));
+            assert!(
+                are_private(&output, ranks, kinds),
+                "in a program, {ranks} ranks"
+            );
+            let mut command = host(ranks, &user, &[]);
+            let output = run(command.env("GRAPHMAP_PRIVATE", format!("lib{name}.so")));
+            assert!(
+                are_private(&output, ranks, 32),
+                "in a library, {ranks} ranks"
+            );
+        }
+    }
+}
+
+#[test]
+fn rounding_and_its_flags_are_private() {
+    let program = compile("rounding", "rounding.c", Linked::Loadable, &["-lm"]);
+    for schedulers in ["1", "2"] {
+        let output = run(host(8, &program, &[]).env("GRAPHMAP_SCHEDULERS", schedulers));
+        let text = said(&output).0;
+        let up = text.matches("0.33333333333333338\n").count();
+        let down = text.matches("0.33333333333333331\n").count();
+        assert_eq!((up, down, text.lines().count()), (2, 6, 8), "{text}");
     }
 }
 

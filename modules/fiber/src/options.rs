@@ -10,6 +10,7 @@ use crate::error::OptionsError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub(crate) size: usize,
+    pub(crate) guard: usize,
     pub(crate) markers: bool,
 }
 
@@ -26,6 +27,7 @@ impl Options {
     pub fn new() -> Self {
         Options {
             size: Self::SIZE,
+            guard: 0,
             markers: true,
         }
     }
@@ -69,6 +71,17 @@ impl Options {
     /// The size is address space: a stack takes memory only as it grows.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes.clamp(Self::LEAST, Self::MOST);
+        self
+    }
+
+    /// Sets the size of the guard below each stack, in bytes [default: one page, which is part of
+    /// the size]. It is address space in addition to the size, rounded up to whole pages. A frame
+    /// that is larger than the guard may skip it.
+    ///
+    /// Guards by `MADV_GUARD_INSTALL` take 4 KiB of page tables for each 2 MiB. Those by `mprotect`
+    /// take no memory.
+    pub fn guard(mut self, bytes: usize) -> Self {
+        self.guard = bytes.min(Self::MOST);
         self
     }
 

@@ -41,7 +41,8 @@ pub struct Stacks(Rc<Pool>);
 struct Pool {
     /// Size of a stack in bytes, guard included. A multiple of the page size.
     size: usize,
-    page: usize,
+    /// Size of a guard in bytes. A multiple of the page size.
+    guard: usize,
     markers: bool,
     held: RefCell<Held>,
 }
@@ -76,9 +77,10 @@ impl Stacks {
     /// used. The size of a stack is rounded up to whole pages.
     pub fn new(options: Options) -> Stacks {
         let page = system::page_size();
+        let guard = options.guard.next_multiple_of(page);
         Stacks(Rc::new(Pool {
-            size: options.size.next_multiple_of(page),
-            page,
+            size: options.size.next_multiple_of(page) + guard,
+            guard: guard.max(page),
             markers: options.markers,
             held: RefCell::default(),
         }))
@@ -132,7 +134,7 @@ impl Pool {
         let held = &mut *self.held.borrow_mut();
         if held.warm.is_empty() && held.cold.is_empty() {
             overflow::watch()?;
-            let slab = |count| Slab::new(self.size, count, self.markers);
+            let slab = |count| Slab::new(self.size, self.guard, count, self.markers);
             // A single stack may still fit if a slab does not.
             let slab = slab(STACKS).or_else(|_| slab(1))?;
             held.cold.extend(slab.stacks().rev());
@@ -168,7 +170,7 @@ impl Pool {
         let trimmed = runs.try_for_each(|run| {
             // A run is a range of adjacent stacks, without the guard of the first. The kernel keeps
             // the guards between them.
-            let (first, len) = (run[0] + self.page, run.len() * self.size - self.page);
+            let (first, len) = (run[0] + self.guard, run.len() * self.size - self.guard);
             // SAFETY: the stacks are parts of slabs of this pool, and no fiber uses them.
             unsafe { system::advise(first, len, libc::MADV_DONTNEED) }
         });
@@ -189,14 +191,14 @@ impl Stack {
         Extent {
             name,
             lowest: self.lowest,
-            guard: self.pool.page,
+            guard: self.pool.guard,
             size: self.pool.size,
         }
     }
 }
 
 // SAFETY: the memory from `limit` to `base` belongs to this value while it lives, because the pool
-// gives out a stack once and lives as long as the value. The slab has made the lowest page a guard.
+// gives out a stack once and lives as long as the value. The slab has made the lowest pages a guard.
 // Both addresses are multiples of 64.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> NonZeroUsize {

@@ -1,7 +1,7 @@
 //! Adjacent stacks in one mapping, each with a guard.
 //!
-//! The lowest page of a stack is its guard: an access to it faults. A guard is either a marker in
-//! the page tables (`MADV_GUARD_INSTALL`, Linux 6.13), or a page with rights of its own
+//! The lowest pages of a stack are its guard: an access to them faults. A guard is either a marker in
+//! the page tables (`MADV_GUARD_INSTALL`, Linux 6.13), or pages with rights of their own
 //! (`mprotect`). The number of markers is not limited. Pages with rights of their own split the
 //! mapping.
 
@@ -30,12 +30,17 @@ pub(crate) struct Slab {
 }
 
 impl Slab {
-    /// Maps and guards `count` stacks of `size` bytes, a multiple of the page size.
+    /// Maps and guards `count` stacks of `size` bytes, of which the lowest `guard` bytes are the
+    /// guard. Both are multiples of the page size.
     ///
     /// Guards are made by `mprotect` if `markers` is false or `MADV_GUARD_INSTALL` fails. Returns
     /// an error if the mapping fails, or if the guards fail or would need too many mappings.
-    pub(crate) fn new(size: usize, count: usize, markers: bool) -> io::Result<Slab> {
-        let page = system::page_size();
+    pub(crate) fn new(
+        size: usize,
+        guard: usize,
+        count: usize,
+        markers: bool,
+    ) -> io::Result<Slab> {
         let mapping = Mapping::reserve(size * count)?;
         // A huge page would take memory for 32 stacks when one of them is touched. The call fails
         // only on kernels without huge pages.
@@ -48,22 +53,22 @@ impl Slab {
             mapping,
         };
         // SAFETY: the mapping is new, so it contains no value.
-        let marker = |lowest| unsafe { system::advise(lowest, page, GUARD_INSTALL) };
+        let marker = |lowest| unsafe { system::advise(lowest, guard, GUARD_INSTALL) };
         if !markers || slab.stacks().try_for_each(marker).is_err() {
-            slab.protect(count, page)?;
+            slab.protect(count, guard)?;
         }
         let known = |lowest| {
-            let first = ptr::with_exposed_provenance_mut(lowest + page);
-            ValgrindStackRegistration::new(first, size - page)
+            let first = ptr::with_exposed_provenance_mut(lowest + guard);
+            ValgrindStackRegistration::new(first, size - guard)
         };
         slab.known = slab.stacks().map(known).collect();
         Ok(slab)
     }
 
-    /// Guards all `count` stacks by `mprotect`: the lowest page of each, which has `page` bytes.
+    /// Guards all `count` stacks by `mprotect`: the lowest `guard` bytes of each.
     /// Counts them as guarded until the slab is dropped. Returns an error if `mprotect` fails, or
     /// if the guards of the OS process would need too many mappings ([`most_protected`]).
-    fn protect(&mut self, count: usize, page: usize) -> io::Result<()> {
+    fn protect(&mut self, count: usize, guard: usize) -> io::Result<()> {
         let limit = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
         let limit = limit.and_then(|limit| limit.trim().parse().ok());
         // The default of Linux.
@@ -76,7 +81,7 @@ impl Slab {
         }
         self.protected = count;
         // SAFETY: the stacks are new, so they contain no value.
-        let protect = |lowest| unsafe { system::protect(lowest, page) };
+        let protect = |lowest| unsafe { system::protect(lowest, guard) };
         self.stacks().try_for_each(protect)
     }
 

@@ -75,10 +75,15 @@ fn trimmed(options: Options) {
     let _ = poll(&mut fibers[2]);
 }
 
-/// Returns a value from a frame that is larger than a stack.
-fn large_frame() -> u64 {
-    let frame = std::hint::black_box([7_u64; 10_000]);
-    frame[3]
+/// Returns a value from a frame of `SIZE` bytes, which is larger than a stack.
+fn large_frame<const SIZE: usize>() -> u64 {
+    let mut frame = std::mem::MaybeUninit::<[u8; SIZE]>::uninit();
+    let lowest = std::hint::black_box(frame.as_mut_ptr()).cast::<u8>();
+    // SAFETY: the byte is in the frame.
+    unsafe {
+        lowest.write_volatile(7);
+        lowest.read_volatile().into()
+    }
 }
 
 #[test]
@@ -88,7 +93,10 @@ fn overflows() {
     match env::var("CASE").unwrap().as_str() {
         "marker" => overflow(Options::new(), || recurse(0)),
         "protection" => overflow(old, || recurse(0)),
-        "at once" => overflow(old, large_frame),
+        "at once" => overflow(old, large_frame::<80_000>),
+        // The frame is larger than a stack and its neighbour.
+        "large guard" => overflow(Options::new().guard(256 << 10), large_frame::<200_000>),
+        "large protection" => overflow(old.guard(256 << 10), large_frame::<200_000>),
         "after a wait" => overflow(old, || {
             wait(once());
             recurse(0)
@@ -145,6 +153,8 @@ fn an_overflow_is_reported_by_name() {
         "trimmed",
         "trimmed protection",
         "at once",
+        "large guard",
+        "large protection",
         "after a wait",
         "around another",
         "within another",

@@ -1,6 +1,6 @@
 //! Reading an ELF file and changing what prevents its copies from being loaded.
 
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 
 use super::refused::Refused;
@@ -16,11 +16,38 @@ pub(super) struct Copied {
     pub(super) entry: u64,
     /// Whether the dynamic linker loads libraries for the file.
     pub(super) is_dynamic: bool,
+    /// Whether the file has copies of variables of libraries.
+    pub(super) has_copies: bool,
+    /// Whether the file opens libraries.
+    pub(super) opens_libraries: bool,
     /// Names of private libraries in the contents, which each copy replaces.
     pub(super) names: Vec<Name>,
     /// Number of memory mappings of a copy. This is an estimate that is not too low.
     pub(super) mappings: usize,
+    /// Numbers of the symbols that a library may find in the program, in ascending order.
+    pub(super) unresolved: Vec<usize>,
+    /// Constructors, which the dynamic linker does not see.
+    pub(super) constructors: Constructors,
 }
+
+/// Constructors of a file: offsets from the load address.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Constructors {
+    /// A function that is called first, or 0.
+    pub(super) first: u64,
+    /// Address of an array of functions, and its size in bytes.
+    pub(super) array: u64,
+    pub(super) size: u64,
+}
+
+/// Kind of relocations that copy a variable of a library into the program.
+pub(super) const COPY: u32 = match cfg!(target_arch = "x86_64") {
+    true => elf::R_X86_64_COPY,
+    false => elf::R_AARCH64_COPY,
+};
+
+/// A tag that the dynamic linker ignores, in the range of operating systems.
+const IGNORED: u64 = 0x6000_1000;
 
 /// Name of a private library in the contents of a file.
 #[derive(Debug)]
@@ -35,7 +62,11 @@ pub(super) struct Name {
 impl Copied {
     /// Checks a file and changes it so that copies of it can be loaded. `private` are the names of
     /// the private libraries.
-    pub(super) fn of(mut bytes: Vec<u8>, private: &[String]) -> Result<Self, Refused> {
+    pub(super) fn of(
+        mut bytes: Vec<u8>,
+        private: &[String],
+        is_library: bool,
+    ) -> Result<Self, Refused> {
         let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
         if !bytes.starts_with(&elf::ELFMAG) {
             return Err(Refused::NotElf("it is not an ELF file".to_string()));
@@ -114,8 +145,41 @@ impl Copied {
                 return Err(Refused::Sanitizer(option));
             }
         }
+        let is_open = |symbol: &elf::Sym64<Endianness>| {
+            symbol.st_shndx(endian) == elf::SHN_UNDEF && symbol.st_bind() == elf::STB_GLOBAL
+        };
+        // The dynamic linker does not search the program for symbols of a library, because the
+        // program is private. It accepts weak symbols that do not exist.
+        let open = symbols.enumerate();
+        let open = open.filter(|(_, symbol)| is_library && is_open(symbol));
+        let (unresolved, weak): (Vec<usize>, Vec<usize>) = open
+            .map(|(index, symbol)| (index.0, std::ptr::from_ref(symbol) as usize - start + 4))
+            .unzip();
+        let mut has_copies = false;
+        for section in sections.iter() {
+            if let Some((entries, _)) = section.rela(endian, &*bytes).map_err(wrong)? {
+                let is_copy = |entry: &elf::Rela64<Endianness>| entry.r_type(endian, false) == COPY;
+                has_copies |= entries.iter().any(is_copy);
+            }
+        }
+        let opens_libraries = symbols.iter().any(|symbol| {
+            let name = symbol.name(endian, symbols.strings());
+            symbol.st_shndx(endian) == elf::SHN_UNDEF && name.is_ok_and(|name| name == b"dlopen")
+        });
         let mut names = Vec::new();
+        let mut constructors = Constructors::default();
+        let mut hidden = Vec::new();
         for entry in dynamic {
+            let value = match entry.tag32(endian) {
+                Some(elf::DT_INIT) => Some(&mut constructors.first),
+                Some(elf::DT_INIT_ARRAY) => Some(&mut constructors.array),
+                Some(elf::DT_INIT_ARRAYSZ) => Some(&mut constructors.size),
+                _ => None,
+            };
+            if let Some(value) = value {
+                *value = entry.d_val(endian);
+                hidden.push(std::ptr::from_ref(entry) as usize - start);
+            }
             if !matches!(entry.tag32(endian), Some(elf::DT_NEEDED | elf::DT_SONAME)) {
                 continue;
             }
@@ -138,16 +202,27 @@ impl Copied {
             let flags = flags & !u64::from(elf::DF_1_PIE);
             bytes[at + 8..at + 16].copy_from_slice(&flags.to_ne_bytes());
         }
+        // Constructors run when the functions of the C library are replaced.
+        for at in hidden {
+            bytes[at..at + 8].copy_from_slice(&IGNORED.to_ne_bytes());
+        }
         for at in unique {
             bytes[at] = elf::STB_GLOBAL << 4 | bytes[at] & 0xf;
+        }
+        for at in weak {
+            bytes[at] = elf::STB_WEAK << 4 | bytes[at] & 0xf;
         }
         bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
         Ok(Copied {
             bytes,
             entry,
             is_dynamic,
+            has_copies,
+            opens_libraries,
             names,
             mappings,
+            unresolved,
+            constructors,
         })
     }
 }

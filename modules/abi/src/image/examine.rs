@@ -8,6 +8,7 @@ use std::path::Path;
 use object::read::elf::{FileHeader, ProgramHeader, Sym};
 use object::{Endianness, elf};
 
+use super::libc_calls;
 use super::limit;
 use super::program::Program;
 use super::refused::{FORK, Refused};
@@ -29,13 +30,6 @@ const SHARED: [&str; 14] = [
     "strerror",
     "strtok",
     "umask",
-];
-
-/// Functions of the C library that a rank cannot call, because they duplicate or replace the OS
-/// process of all ranks.
-const OF_PROCESSES: [&str; 13] = [
-    "daemon", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe",
-    "fexecve", "fork", "vfork", "_Fork",
 ];
 
 /// Returns a report on a program, or the reason why it cannot be loaded.
@@ -92,7 +86,7 @@ pub(crate) fn examine(path: &Path) -> Result<String, Refused> {
             missing.push(name);
         } else if SHARED.contains(&&*name) {
             shared.push(name);
-        } else if OF_PROCESSES.contains(&&*name) {
+        } else if libc_calls::refused(name.as_bytes()).is_some() {
             refused.push(name);
         }
     }

@@ -1,31 +1,48 @@
 //! Functions that the program calls instead of those of the C library.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
 use std::rc::Rc;
 
+use super::library::{Destructor, Library};
+use super::load::Image;
 use super::own::OwnImage;
 use super::refused::FORK;
+use super::{floating, getopt, library, plugins, streams};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{crash, report, singleton, wait};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
 pub(crate) fn replacement(name: &CStr) -> Option<usize> {
-    let function: *const () = match name.to_bytes() {
+    let name = name.to_bytes();
+    let function: *const () = match name {
         b"__libc_start_main" => start as *const (),
         b"exit" => exit as *const (),
         b"_exit" | b"_Exit" | b"quick_exit" => exit_at_once as *const (),
         b"abort" => abort as *const (),
-        b"fork" | b"vfork" => fork as *const (),
         b"sched_yield" => sched_yield as *const (),
-        _ => return None,
+        b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
+        _ => refused(name)
+            .or_else(|| streams::replacement(name))
+            .or_else(|| getopt::replacement(name))
+            .or_else(|| library::replacement(name))
+            .or_else(|| floating::replacement(name))
+            .or_else(|| plugins::replacement(name))?,
     };
     Some(function as usize)
 }
 
+/// Prepares the variables of the C library for a rank that begins.
+pub(crate) fn begin(rank: &Rank) {
+    streams::begin(rank);
+    getopt::begin(rank);
+}
+
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
-/// `__libc_start_main`: calls `main`, and ends the rank with its result.
+/// `__libc_start_main`: runs the constructors of the program, calls `main`, and ends the rank with
+/// its result.
 unsafe extern "C" fn start(
     main: Main,
     count: c_int,
@@ -37,26 +54,68 @@ unsafe extern "C" fn start(
 ) -> c_int {
     // SAFETY: the environment is behind the arguments and their null pointer.
     let environment = unsafe { arguments.add(count as usize + 1) };
+    if let Some(image) = own_image() {
+        // SAFETY: the caller is the program of this rank, which has just begun.
+        unsafe { image.construct((count, arguments, environment)) };
+    }
     // SAFETY: this is the `main` of the program.
     let status = unsafe { main(count, arguments, environment) };
     exit(status)
+}
+
+fn own_image() -> Option<&'static Image> {
+    OwnImage::of(&current()).0.get()
 }
 
 fn current() -> Rc<Rank> {
     rank::current().unwrap_or_else(|| singleton::not_a_rank("exit"))
 }
 
-/// `exit`: runs the destructors of the program, and ends the rank.
+/// `exit`: runs the destructors of the program, flushes all streams, and ends the rank.
 extern "C" fn exit(status: c_int) -> ! {
-    let rank = current();
-    let image = OwnImage::of(&rank).0.take();
-    drop(rank);
-    if let Some(image) = &image {
-        // SAFETY: the caller is the program of this rank. The image has no destructor.
+    while let Some((function, object)) = last_destructor() {
+        // SAFETY: the program has registered the function with its argument.
+        unsafe { function(object) };
+    }
+    let image = OwnImage::of(&current()).0.take();
+    if let Some(image) = image {
+        // SAFETY: the caller is the program of this rank.
         unsafe { image.destruct() };
     }
-    drop(image);
+    // The streams of other ranks are flushed, too, which they cannot observe: the C library may
+    // write a buffer at any time. A list of the streams of a rank would miss those that libraries
+    // open and close.
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::fflush(ptr::null_mut()) };
     exit_at_once(status)
+}
+
+/// Takes the destructor of a thread-local object of the calling rank that was constructed last.
+fn last_destructor() -> Option<(Destructor, *mut c_void)> {
+    Library::of(&current()).destructors.borrow_mut().pop()
+}
+
+/// `__cxa_thread_atexit`: registers a destructor of a thread-local object. Those of a rank run at
+/// its end.
+unsafe extern "C" fn at_thread_exit(
+    function: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    unsafe extern "C" {
+        fn __cxa_thread_atexit_impl(
+            function: Destructor,
+            object: *mut c_void,
+            library: *mut c_void,
+        ) -> c_int;
+    }
+    let Some(rank) = rank::current() else {
+        // SAFETY: guaranteed by the caller.
+        return unsafe { __cxa_thread_atexit_impl(function, object, library) };
+    };
+    let mut destructors = Library::of(&rank).destructors.borrow_mut();
+    destructors.push((function, object));
+    0
 }
 
 /// `_exit`: ends the rank.
@@ -79,13 +138,35 @@ extern "C" fn abort() -> ! {
     leave(rank)
 }
 
-/// `fork`: fails, because the child process would have all ranks.
-extern "C" fn fork() -> c_int {
-    // SAFETY: the location of `errno` is valid.
-    unsafe { *libc::__errno_location() = libc::ENOSYS };
+/// Defines functions that end the rank with an error, because they would replace or duplicate the
+/// OS process of all ranks.
+macro_rules! refused {
+    ($($name:ident)*) => {
+        /// Returns the function that replaces a refused function.
+        pub(super) fn refused(name: &[u8]) -> Option<*const ()> {
+            $(
+                if name == stringify!($name).as_bytes() {
+                    extern "C" fn $name() -> c_int {
+                        refuse(stringify!($name))
+                    }
+                    return Some($name as *const ());
+                }
+            )*
+            None
+        }
+    };
+}
+
+refused! {
+    fork vfork _Fork daemon
+    execv execve execvp execvpe execveat fexecve execl execle execlp
+}
+
+/// Ends the rank with an error.
+fn refuse(name: &str) -> ! {
     let rank = current();
     rank.fail(format!(
-        "called fork, which ranks of one OS process cannot do ({FORK})"
+        "called {name}, which ranks of one OS process cannot do ({FORK})"
     ));
     leave(rank)
 }

@@ -1,58 +1,196 @@
 //! Loading a copy of the program, and starting it.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use object::elf;
 
-use super::elf::Copied;
+use super::elf::{COPY, Constructors, Copied};
 use super::exceptions;
 use super::program::Program;
+use super::variables::Variables;
+use crate::rank::{Part as _, Rank};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
 pub(crate) type Replacement = fn(&CStr) -> Option<usize>;
+
+/// Arguments of constructors: the number of arguments, the arguments, and the environment.
+pub(crate) type Arguments = (c_int, *const *mut c_char, *const *mut c_char);
 
 /// A loaded copy of the program.
 ///
 /// It is never unloaded, because pointers into the copy may be anywhere.
 pub(crate) struct Image {
+    file: Arc<Program>,
+    /// Number of this copy.
+    copy: usize,
+    replacement: Replacement,
     program: Loaded,
     /// Private libraries of the program. A library is behind the libraries it needs.
     libraries: Vec<Loaded>,
-    /// Address of the first instruction.
-    entry: usize,
+    /// Private libraries that the program has opened, with their paths.
+    plugins: RefCell<Vec<(PathBuf, Loaded)>>,
 }
 
 impl Image {
-    /// Loads a copy of the program, and runs its constructors. The program then calls the functions
-    /// of `replacement`.
+    /// Loads a copy of the program for a rank. It calls the functions of `replacement` and uses the
+    /// variables of the rank. Its constructors do not run.
     ///
     /// # Errors
     /// The error of the dynamic linker or of the system.
-    pub(crate) fn load(program: &Program, replacement: Replacement) -> Result<Self, String> {
+    pub(crate) fn load(
+        file: &Arc<Program>,
+        rank: &Rank,
+        replacement: Replacement,
+    ) -> Result<Self, String> {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
-        let count = program.libraries.len();
+        let count = file.libraries.len();
+        // Shared libraries are loaded before the program.
+        let shared = file.shared();
         // The program names the copies of libraries that are loaded here.
-        let libraries = program
-            .libraries
-            .iter()
-            .map(|library| open(library, copy, count, replacement));
-        let libraries: Vec<Loaded> = libraries.collect::<Result<_, _>>()?;
-        let loaded = open(&program.file, copy, count, replacement)?;
-        for library in &libraries {
-            // SAFETY: the files were just loaded, and only their constructors have run.
-            unsafe { library.use_variables_of(&loaded)? };
+        let libraries = file.libraries.iter();
+        let libraries = libraries.map(|library| open(library, copy, count));
+        let image = Image {
+            file: Arc::clone(file),
+            copy,
+            replacement,
+            libraries: libraries.collect::<Result<_, _>>()?,
+            program: open(&file.file, copy, count)?,
+            plugins: RefCell::default(),
+        };
+        // SAFETY: the program was just loaded.
+        unsafe { image.copy_variables(rank, shared)? };
+        // SAFETY: the files were just loaded, and no code of them has run.
+        unsafe {
+            image.program.replace(|name| image.find(rank, name))?;
+            for (file, library) in file.libraries.iter().zip(&image.libraries) {
+                image.connect(rank, file, library)?;
+            }
         }
-        Ok(Image {
-            program: loaded,
-            libraries,
-            entry: loaded.base + program.file.entry as usize,
-        })
+        Ok(image)
+    }
+
+    /// Gives the variables of libraries that the program has copied their initial values. The
+    /// dynamic linker does that only for the program that was started.
+    ///
+    /// # Safety
+    /// No code of the program may have run.
+    unsafe fn copy_variables(
+        &self,
+        rank: &Rank,
+        shared: impl Iterator<Item = *mut c_void>,
+    ) -> Result<(), String> {
+        let mut pages = Pages::default();
+        let private = self.libraries.iter().map(|library| library.handle);
+        let handles: Vec<*mut c_void> = private.chain(shared).collect();
+        for copy in self.program.copies() {
+            let size = copy.symbol.size as usize;
+            pages.open(copy.address, size)?;
+            // SAFETY: the handles are valid.
+            let find = |&handle: &_| unsafe { libc::dlsym(handle, copy.name.as_ptr()) };
+            let found = handles.iter().map(find).find(|address| !address.is_null());
+            // SAFETY: the program has room for the variable, whose definition has the same size.
+            unsafe {
+                if let Some(found) = found {
+                    std::ptr::copy(found.cast(), copy.address as *mut u8, size);
+                }
+                Variables::of(rank).place(copy.name, copy.address, size);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the address that replaces a function or a variable of the C library.
+    pub(super) fn find(&self, rank: &Rank, name: &CStr) -> Option<usize> {
+        (self.replacement)(name).or_else(|| Variables::of(rank).find(name))
+    }
+
+    /// Makes a private library use the functions and variables of the rank and of the program.
+    ///
+    /// # Safety
+    /// No code of the library may have run.
+    unsafe fn connect(&self, rank: &Rank, file: &Copied, library: &Loaded) -> Result<(), String> {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            library.replace(|name| self.find(rank, name))?;
+            library.use_variables_of(&self.program)?;
+            library.resolve(&file.unresolved, self.program.handle)
+        }
+    }
+
+    /// Opens a private copy of a library for the program. Returns its handle, and the library if
+    /// its constructors must run. Returns `None` if the library is not private.
+    ///
+    /// # Errors
+    /// The error of the dynamic linker, or the reason why the library cannot be loaded.
+    pub(super) fn open_plugin(
+        &self,
+        rank: &Rank,
+        path: &Path,
+    ) -> Result<Option<(*mut c_void, Option<Plugin>)>, String> {
+        if !self.file.is_plugin(path) {
+            return Ok(None);
+        }
+        let path = fs::canonicalize(path).map_err(|error| error.to_string())?;
+        let mut plugins = self.plugins.borrow_mut();
+        if let Some((_, plugin)) = plugins.iter().find(|(other, _)| *other == path) {
+            return Ok(Some((plugin.handle, None)));
+        }
+        let file = self.file.plugin(&path);
+        let file = file.map_err(|why| why.message(&path.display().to_string()))?;
+        let plugin = open(&file, self.copy, self.libraries.len())?;
+        // SAFETY: the library was just loaded, and no code of it has run.
+        unsafe { self.connect(rank, &file, &plugin)? };
+        plugins.push((path, plugin));
+        Ok(Some((plugin.handle, Some(Plugin(plugin)))))
+    }
+
+    /// Returns true if the handle is that of a private library that the program has opened.
+    pub(super) fn is_plugin(&self, handle: *mut c_void) -> bool {
+        let plugins = self.plugins.borrow();
+        plugins.iter().any(|(_, plugin)| plugin.handle == handle)
+    }
+
+    /// Runs the constructors of the private libraries and of the program.
+    ///
+    /// # Safety
+    /// The caller must be on the stack of the rank of this program, and must have no values to
+    /// drop, because a constructor may end the rank. It must be called once.
+    pub(crate) unsafe fn construct(&self, arguments: Arguments) {
+        for file in self.libraries.iter().chain([&self.program]) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { file.construct(arguments) };
+        }
+    }
+
+    /// Returns the address of a symbol that the program defines, or null.
+    ///
+    /// # Safety
+    /// The name must be a string.
+    pub(super) unsafe fn symbol(&self, name: *const c_char) -> *mut c_void {
+        // SAFETY: the handle is valid. `Dl_info` consists of pointers.
+        unsafe {
+            let mut found: libc::Dl_info = std::mem::zeroed();
+            let address = libc::dlsym(self.program.handle, name);
+            let is_known = !address.is_null() && libc::dladdr(address, &mut found) != 0;
+            match is_known && found.dli_fbase as usize == self.program.base {
+                true => address,
+                false => std::ptr::null_mut(),
+            }
+        }
+    }
+
+    /// Returns the handle of the program, as `dlopen` returned it.
+    pub(super) fn handle(&self) -> *mut c_void {
+        self.program.handle
     }
 
     /// Returns the difference between addresses of the program in memory and in its file.
@@ -62,7 +200,7 @@ impl Image {
 
     /// Returns the entry point of the program.
     pub(crate) fn entry_point(&self) -> EntryPoint {
-        EntryPoint(self.entry)
+        EntryPoint(self.program.base + self.file.file.entry as usize)
     }
 
     /// Runs the destructors of static objects of the program and of its private libraries, and the
@@ -72,9 +210,14 @@ impl Image {
     /// The caller must be on the stack of the rank of this program, and must have no values to
     /// drop, because a destructor may end the rank.
     pub(crate) unsafe fn destruct(&self) {
+        // The destructors run without a borrow, because one may end the rank.
+        let last = || self.plugins.borrow_mut().pop();
         // SAFETY: guaranteed by the caller.
         unsafe {
             self.program.destruct();
+            while let Some((_, plugin)) = last() {
+                plugin.destruct();
+            }
             for library in self.libraries.iter().rev() {
                 library.destruct();
             }
@@ -88,6 +231,8 @@ struct Loaded {
     /// Difference between addresses in memory and in the file.
     base: usize,
     dynamic: *const Dynamic,
+    handle: *mut c_void,
+    constructors: Constructors,
 }
 
 /// `link_map` of the C library, as far as it is public.
@@ -130,21 +275,51 @@ struct Reference {
     /// Address of the word, or of the variable for a copy.
     address: usize,
     kind: u32,
+    addend: usize,
+    /// Number of the symbol.
+    number: usize,
     symbol: &'static Symbol,
     name: &'static CStr,
 }
 
-/// Kind of relocations that copy a variable of a library into the program.
-const COPY: u32 = match cfg!(target_arch = "x86_64") {
-    true => elf::R_X86_64_COPY,
-    false => elf::R_AARCH64_COPY,
+impl Reference {
+    /// Makes the word refer to another address.
+    ///
+    /// # Safety
+    /// The reference must not be a copy, and nothing else may use the word meanwhile.
+    unsafe fn set(&self, address: usize, pages: &mut Pages) -> Result<(), String> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { pages.write(self.address, address.wrapping_add(self.addend)) }
+    }
+}
+
+/// Kinds of relocations that store the address of a function or of a variable.
+const ADDRESSES: [u32; 3] = match cfg!(target_arch = "x86_64") {
+    true => [
+        elf::R_X86_64_GLOB_DAT,
+        elf::R_X86_64_JUMP_SLOT,
+        elf::R_X86_64_64,
+    ],
+    false => [
+        elf::R_AARCH64_GLOB_DAT,
+        elf::R_AARCH64_JUMP_SLOT,
+        elf::R_AARCH64_ABS64,
+    ],
 };
 
-/// Kind of relocations that store the address of a variable.
-const ADDRESS: u32 = match cfg!(target_arch = "x86_64") {
-    true => elf::R_X86_64_GLOB_DAT,
-    false => elf::R_AARCH64_GLOB_DAT,
-};
+/// A private library whose constructors have not run.
+pub(super) struct Plugin(Loaded);
+
+impl Plugin {
+    /// Runs the constructors.
+    ///
+    /// # Safety
+    /// As for [`Image::construct`].
+    pub(super) unsafe fn construct(&self, arguments: Arguments) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.construct(arguments) };
+    }
+}
 
 impl Loaded {
     /// Returns the value of an entry of the dynamic section.
@@ -207,6 +382,8 @@ impl Loaded {
                 references.push(Reference {
                     address: self.base + relocation.offset,
                     kind: relocation.info as u32,
+                    addend: relocation.addend as usize,
+                    number,
                     symbol,
                     name,
                 });
@@ -215,17 +392,24 @@ impl Loaded {
         references
     }
 
-    /// Makes the file call functions of this library instead of functions of the C library that
-    /// would end or duplicate the OS process.
+    /// Returns the references to variables of libraries that the file has copied.
+    fn copies(&self) -> Vec<Reference> {
+        let mut copies = self.references();
+        copies.retain(|reference| reference.kind == COPY);
+        copies
+    }
+
+    /// Makes the file use the addresses that `find` returns instead of those of the C library.
     ///
     /// # Safety
     /// No code of the file may run meanwhile.
-    unsafe fn replace_libc_calls(&self, replacement: Replacement) -> Result<(), String> {
+    unsafe fn replace(&self, find: impl Fn(&CStr) -> Option<usize>) -> Result<(), String> {
+        let mut pages = Pages::default();
         for reference in self.references() {
             let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
-            if is_undefined && let Some(function) = replacement(reference.name) {
+            if is_undefined && let Some(address) = find(reference.name) {
                 // SAFETY: the relocation is for a word of the file.
-                unsafe { write_word(reference.address, function)? };
+                unsafe { reference.set(address, &mut pages)? };
             }
         }
         Ok(())
@@ -237,33 +421,77 @@ impl Loaded {
     /// # Safety
     /// No code of both files may run meanwhile.
     unsafe fn use_variables_of(&self, program: &Loaded) -> Result<(), String> {
-        let copies = program
-            .references()
-            .into_iter()
-            .filter(|copy| copy.kind == COPY);
-        let copies: Vec<Reference> = copies.collect();
+        let copies = program.copies();
         if copies.is_empty() {
             return Ok(());
         }
+        let mut pages = Pages::default();
         for reference in self.references() {
             let copy = copies.iter().find(|copy| copy.name == reference.name);
-            if reference.kind == ADDRESS
+            if reference.kind != COPY
                 && let Some(copy) = copy
             {
-                let from = (self.base + reference.symbol.value) as *const u8;
-                if reference.symbol.section != elf::SHN_UNDEF {
-                    // SAFETY: the library defines the variable, and the program has room for it.
-                    // The constructors of the library may have changed it.
-                    unsafe {
-                        let size = copy.symbol.size.min(reference.symbol.size) as usize;
-                        std::ptr::copy(from, copy.address as *mut u8, size);
-                    }
-                }
                 // SAFETY: the relocation is for a word of the library.
-                unsafe { write_word(reference.address, copy.address)? };
+                unsafe { reference.set(copy.address, &mut pages)? };
             }
         }
         Ok(())
+    }
+
+    /// Makes the file use symbols of the program that the dynamic linker has not found. `unresolved`
+    /// are the numbers of symbols that must exist.
+    ///
+    /// # Errors
+    /// The name of a symbol that does not exist.
+    ///
+    /// # Safety
+    /// No code of the file may run meanwhile, and `program` must be a handle of `dlopen`.
+    unsafe fn resolve(&self, unresolved: &[usize], program: *mut c_void) -> Result<(), String> {
+        let mut pages = Pages::default();
+        for reference in self.references() {
+            let is_address = ADDRESSES.contains(&reference.kind);
+            if !is_address || unresolved.binary_search(&reference.number).is_err() {
+                continue;
+            }
+            // SAFETY: the relocation is for a word of the file.
+            let word = unsafe { (reference.address as *const usize).read_unaligned() };
+            if word.wrapping_sub(reference.addend) != 0 {
+                continue;
+            }
+            // SAFETY: the handle is valid.
+            let address = unsafe { libc::dlsym(program, reference.name.as_ptr()) };
+            if address.is_null() {
+                let name = reference.name.to_string_lossy();
+                return Err(format!("undefined symbol: {name}"));
+            }
+            // SAFETY: as above.
+            unsafe { reference.set(address as usize, &mut pages)? };
+        }
+        Ok(())
+    }
+
+    /// Runs the constructors of the file.
+    ///
+    /// # Safety
+    /// As for [`Image::construct`].
+    unsafe fn construct(&self, (count, arguments, environment): Arguments) {
+        type Constructor = unsafe extern "C" fn(c_int, *const *mut c_char, *const *mut c_char);
+        let Constructors { first, array, size } = self.constructors;
+        let count_of_array = size as usize / size_of::<usize>();
+        let array = self.base + array as usize;
+        let functions = (0..count_of_array)
+            // SAFETY: the dynamic section describes the array.
+            .map(|index| unsafe { *(array as *const usize).add(index) });
+        let first = (first != 0).then(|| self.base + first as usize);
+        for function in first.into_iter().chain(functions) {
+            if function != 0 && function != usize::MAX {
+                // SAFETY: the dynamic linker passes these arguments, too.
+                unsafe {
+                    let function = std::mem::transmute::<usize, Constructor>(function);
+                    function(count, arguments, environment);
+                }
+            }
+        }
     }
 
     /// Runs the destructors of the file.
@@ -293,14 +521,9 @@ impl Loaded {
     }
 }
 
-/// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which
-/// the names of `libraries` private libraries are replaced.
-fn open(
-    file: &Copied,
-    copy: usize,
-    libraries: usize,
-    replacement: Replacement,
-) -> Result<Loaded, String> {
+/// Loads a copy of a file. `copy` is the number of the copy, in which the names of `libraries`
+/// private libraries are replaced.
+fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> {
     // SAFETY: the name is a string.
     let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor < 0 {
@@ -318,7 +541,7 @@ fn open(
     };
     write().map_err(|error: std::io::Error| error.to_string())?;
     let name = unique_name(memory.as_raw_fd());
-    // SAFETY: the constructors of the program run, as if it was started.
+    // SAFETY: the constructors of shared libraries run, as if the program was started.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         // SAFETY: `dlerror` returns a string after an error.
@@ -335,13 +558,12 @@ fn open(
     }
     // SAFETY: the link map is valid while the file is loaded.
     let map = unsafe { &*map };
-    let loaded = Loaded {
+    Ok(Loaded {
         base: map.base,
         dynamic: map.dynamic,
-    };
-    // SAFETY: the file was just loaded, and only its constructors have run.
-    unsafe { loaded.replace_libc_calls(replacement) }?;
-    Ok(loaded)
+        handle,
+        constructors: file.constructors,
+    })
 }
 
 /// Address of the first instruction of a loaded program.
@@ -428,27 +650,37 @@ fn unique_name(descriptor: c_int) -> CString {
     CString::new(name).unwrap_or_default()
 }
 
-/// Writes a word of the program, whose page may be read-only.
-///
-/// # Safety
-/// A word of the program that nothing else uses meanwhile must be at the address.
-unsafe fn write_word(address: usize, value: usize) -> Result<(), String> {
-    const PAGE: usize = 4096;
-    let page = address & !(PAGE - 1);
-    let size = address + size_of::<usize>() - page;
-    let protect = |flags| {
-        // SAFETY: the pages belong to the program.
-        match unsafe { libc::mprotect(page as *mut c_void, size, flags) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error().to_string()),
+/// Pages of a file that were made writable.
+#[derive(Default)]
+struct Pages(Vec<usize>);
+
+impl Pages {
+    /// Makes the pages of a variable of the program writable. Most programs are linked with `-z
+    /// relro`, and their tables are read-only after the program was loaded.
+    fn open(&mut self, address: usize, size: usize) -> Result<(), String> {
+        const PAGE: usize = 4096;
+        for page in (address & !(PAGE - 1)..address + size).step_by(PAGE) {
+            if self.0.contains(&page) {
+                continue;
+            }
+            let flags = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the page belongs to the program.
+            if unsafe { libc::mprotect(page as *mut c_void, PAGE, flags) } != 0 {
+                return Err(std::io::Error::last_os_error().to_string());
+            }
+            self.0.push(page);
         }
-    };
-    // SAFETY: the caller passes a word of the program.
-    unsafe {
-        let word = address as *mut usize;
-        // Most programs are linked with `-z relro`, and their table is read-only now.
-        protect(libc::PROT_READ | libc::PROT_WRITE)?;
-        word.write_unaligned(value);
+        Ok(())
     }
-    Ok(())
+
+    /// Writes a word of the program.
+    ///
+    /// # Safety
+    /// A word of the program that nothing else uses meanwhile must be at the address.
+    unsafe fn write(&mut self, address: usize, value: usize) -> Result<(), String> {
+        self.open(address, size_of::<usize>())?;
+        // SAFETY: the caller passes a word of the program.
+        unsafe { (address as *mut usize).write_unaligned(value) };
+        Ok(())
+    }
 }

@@ -7,16 +7,23 @@
 mod elf;
 mod examine;
 mod exceptions;
+mod floating;
+mod getopt;
 mod libc_calls;
+mod library;
 mod limit;
 mod load;
 mod own;
+mod plugins;
 mod program;
 mod refused;
+mod streams;
+mod variables;
 
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
-pub(crate) use libc_calls::replacement;
+pub(crate) use floating::Floating;
+pub(crate) use libc_calls::{begin, replacement};
 pub(crate) use load::Image;
 pub(crate) use own::OwnImage;
 pub(crate) use program::Program;

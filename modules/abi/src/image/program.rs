@@ -1,9 +1,13 @@
 //! The program and its private libraries, ready to be copied.
 
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::elf::Copied;
 use super::limit;
@@ -16,6 +20,17 @@ pub(crate) struct Program {
     pub(super) file: Copied,
     /// Libraries of which each rank has a copy, too. A library is behind the libraries it needs.
     pub(super) libraries: Vec<Copied>,
+    /// Names of the private libraries that the program needs, in the order of `libraries`.
+    names: Vec<String>,
+    /// Names of libraries of which each rank has a copy if the program opens them.
+    plugins: Vec<String>,
+    /// Paths of the shared libraries, if the program has copies of variables of libraries. A
+    /// library is behind the libraries it needs.
+    shared: Vec<PathBuf>,
+    /// Handles of the shared libraries.
+    handles: OnceLock<Vec<usize>>,
+    /// Libraries that the program has opened.
+    opened: Mutex<HashMap<PathBuf, Arc<Copied>>>,
 }
 
 impl Program {
@@ -24,14 +39,15 @@ impl Program {
         let read = |path: &Path| fs::read(path).map_err(Refused::Unreadable);
         let bytes = read(path)?;
         let mut libraries = Vec::new();
-        let mut names = Vec::new();
+        let (mut names, mut plugins) = (Vec::new(), Vec::new());
         if !private.is_empty() {
             let needed = libraries_of(path).map_err(Refused::Unreadable)?;
-            for name in private {
-                if !needed.iter().any(|(other, _)| other == name) {
-                    return Err(Refused::NoLibrary(name.clone()));
-                }
-            }
+            let is_needed = |name: &&String| needed.iter().any(|(other, _)| other == *name);
+            plugins = private
+                .iter()
+                .filter(|name| !is_needed(name))
+                .cloned()
+                .collect();
             // The dynamic linker lists a library before the libraries it needs.
             for (name, path) in needed.into_iter().rev() {
                 if private.contains(&name) {
@@ -40,18 +56,41 @@ impl Program {
                 }
             }
         }
-        let file = Copied::of(bytes, &names)?;
+        let file = Copied::of(bytes, &names, false)?;
+        let mut shared = Vec::new();
+        if file.has_copies {
+            let all = libraries_of(path).map_err(Refused::Unreadable)?;
+            let is_shared = |name: &str| {
+                !private.iter().any(|other| other == name) && !name.starts_with("libmpi_abi.so")
+            };
+            let all = all.into_iter().rev().filter(|(name, _)| is_shared(name));
+            shared = all.map(|(_, path)| path).collect();
+        }
         if file.entry == 0 {
             return Err(Refused::NotElf("it has no entry point".to_string()));
+        }
+        if let Some(name) = plugins.first()
+            && !file.opens_libraries
+        {
+            return Err(Refused::NoLibrary(name.clone()));
         }
         if !file.is_dynamic {
             return Err(Refused::Static);
         }
-        let libraries = libraries.into_iter().map(|bytes| Copied::of(bytes, &names));
+        let copied = |bytes| Copied::of(bytes, &names, true);
+        let libraries = libraries
+            .into_iter()
+            .map(copied)
+            .collect::<Result<_, _>>()?;
         Ok(Program {
             path: path.to_path_buf(),
             file,
-            libraries: libraries.collect::<Result<_, _>>()?,
+            libraries,
+            names,
+            plugins,
+            shared,
+            handles: OnceLock::new(),
+            opened: Mutex::default(),
         })
     }
 
@@ -64,6 +103,40 @@ impl Program {
     /// Checks that the system allows a copy of the program for each of `ranks` ranks.
     pub(crate) fn check_limit(&self, ranks: usize) -> Result<(), Refused> {
         limit::check(self.mappings(), ranks)
+    }
+
+    /// Returns handles of the shared libraries whose variables the program may have copied. The
+    /// first call loads them. If a program loaded them, they would use the copies of this program,
+    /// and not their own variables.
+    pub(super) fn shared(&self) -> impl Iterator<Item = *mut c_void> {
+        let handles = self.handles.get_or_init(|| {
+            let paths = self.shared.iter().filter_map(|path| {
+                let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+                // SAFETY: the constructors of the library run, as if the program was started.
+                let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+                (!handle.is_null()).then_some(handle as usize)
+            });
+            paths.collect()
+        });
+        handles.iter().map(|&handle| handle as *mut c_void)
+    }
+
+    /// Returns true if each rank has a copy of a library that the program opens.
+    pub(super) fn is_plugin(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        self.plugins.iter().any(|other| name == other.as_str())
+    }
+
+    /// Returns a library that the program opens.
+    pub(super) fn plugin(&self, path: &Path) -> Result<Arc<Copied>, Refused> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = opened.get(path) {
+            return Ok(Arc::clone(file));
+        }
+        let bytes = fs::read(path).map_err(Refused::Unreadable)?;
+        let file = Arc::new(Copied::of(bytes, &self.names, true)?);
+        opened.insert(path.to_path_buf(), Arc::clone(&file));
+        Ok(file)
     }
 }
 

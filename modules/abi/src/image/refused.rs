@@ -75,7 +75,7 @@ impl Refused {
     }
 
     /// Returns what is wrong with a program.
-    fn message(&self, program: &str) -> String {
+    pub(super) fn message(&self, program: &str) -> String {
         match self {
             Refused::Unreadable(error) => format!("`{program}` cannot be read: {error}"),
             Refused::NotElf(why) => {
@@ -90,7 +90,7 @@ impl Refused {
                 format!("`{program}` needs {name}, which has another binary interface")
             }
             Refused::NoLibrary(name) => {
-                format!("`{program}` does not use the private library {name}")
+                format!("`{program}` neither needs nor opens the private library {name}")
             }
             Refused::TooManyRanks {
                 ranks,

@@ -1,4 +1,5 @@
 /* Rank 2 ends in the way that the argument names, while the other ranks wait for it. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,13 @@ static int recurse(int depth)
     volatile char frame[4096];
     frame[0] = (char)depth;
     return recurse(depth + 1) + frame[0];
+}
+
+static int large(int depth)
+{
+    volatile char frame[8 << 20];
+    frame[0] = (char)depth;
+    return frame[0];
 }
 
 int main(int argc, char **argv)
@@ -23,12 +31,18 @@ int main(int argc, char **argv)
         *(volatile int *)8 = 1;
     if (!strcmp(how, "overflow"))
         token = recurse(0);
+    if (!strcmp(how, "large"))
+        token = large(0);
     if (!strcmp(how, "abort"))
         abort();
     if (!strcmp(how, "exit"))
         _exit(7);
     if (!strcmp(how, "fork"))
         fork();
+    if (!strcmp(how, "execlp"))
+        execlp("true", "true", (char *)0);
+    if (!strcmp(how, "daemon"))
+        token = daemon(1, 1);
     if (!strcmp(how, "mpi"))
         MPI_Abort(MPI_COMM_WORLD, 9);
     if (!strcmp(how, "wait"))

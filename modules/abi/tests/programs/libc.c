@@ -1,0 +1,67 @@
+/* Ranks use functions of the C library that have state, and wait for each other between calls. */
+#include <getopt.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void others(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+static int constructed = 0;
+__attribute__((constructor)) static void construct(int argc, char **argv)
+{
+    constructed = argc > 0 && argv[argc] == 0 ? rand() : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct option longs[] = {
+        {"number", required_argument, 0, 'n'}, {"quiet", no_argument, 0, 'q'}, {0, 0, 0, 0}};
+    int rank, code, first = constructed;
+    char number[16], text[64], seen[256] = "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(number, sizeof number, "%d", rank);
+    char *arguments[] = {"program", "-ab", "file", "--num", number, "-cvalue", "--quiet", "-z", 0};
+    /* Ranks are at different arguments when they wait. */
+    for (code = 0; code < rank % 3; code++)
+        others();
+    opterr = 0;
+    while ((code = getopt_long(8, arguments, "abc:", longs, 0)) != -1) {
+        snprintf(text, sizeof text, "%c%s ", code, optarg ? optarg : "");
+        strcat(seen, text);
+        others();
+    }
+    snprintf(text, sizeof text, "%s%d%c", arguments[optind], optind, optopt);
+    strcat(seen, text);
+    for (code = rank % 3; code < 2; code++)
+        others();
+    snprintf(text, sizeof text, "a b n%s cvalue q ? file7z", number);
+    if (strcmp(seen, text))
+        printf("rank %d: getopt: %s\n", rank, seen);
+
+    char words[] = "one,two,three";
+    char *word = strtok(words, ",");
+    others();
+    word = strtok(0, ",");
+    others();
+    if (strcmp(word, "two") || strcmp(strtok(0, ","), "three") || strtok(0, ","))
+        printf("rank %d: strtok: %s\n", rank, word);
+
+    /* The numbers are those of a program of its own. */
+    int values[4];
+    values[0] = first;
+    srand(rank + 1);
+    others();
+    values[1] = rand();
+    others();
+    values[2] = random();
+    srand48(rank);
+    others();
+    values[3] = lrand48();
+    others();
+    double last = drand48();
+    printf("%d: %d %d %d %d %.9f\n", rank, values[0], values[1], values[2], values[3], last);
+    MPI_Finalize();
+    return 0;
+}
