@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ const SIGNALS: [(c_int, &str); 6] = [
 const ASK: c_int = libc::SIGURG;
 
 /// Milliseconds for which a thread that crashes waits for its report.
-const PATIENCE: c_int = 10_000;
+const PATIENCE: c_int = 5_000;
 
 const NO_RANK: usize = usize::MAX;
 
@@ -261,11 +261,30 @@ extern "C" fn crashed(signal: c_int, _info: *mut libc::siginfo_t, context: *mut 
         revents: 0,
     };
     // SAFETY: the kernel passes a valid context, and there is one descriptor.
-    unsafe {
+    let is_reported = unsafe {
         stop(signal, context);
-        libc::poll(&mut reported, 1, PATIENCE);
-        libc::raise(signal);
+        libc::poll(&mut reported, 1, PATIENCE) == 1
+    };
+    if !is_reported {
+        // The thread may hold a lock of the dynamic linker, as in a constructor.
+        write_number(signal);
     }
+    // SAFETY: the signal exists.
+    unsafe { libc::raise(signal) };
+}
+
+/// Writes the rank that runs on this thread and the number of a signal. Safe in a handler.
+fn write_number(signal: c_int) {
+    let mut text = [0; 64];
+    let mut rest = &mut text[..];
+    // The text fits.
+    let _ = match OWN.get().map(|own| own.rank.load(Ordering::Relaxed)) {
+        None | Some(NO_RANK) => writeln!(rest, "error: a thread received signal {signal}"),
+        Some(rank) => writeln!(rest, "error: rank {rank} received signal {signal}"),
+    };
+    let length = 64 - rest.len();
+    // SAFETY: the text has this length.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), length) };
 }
 
 extern "C" fn asked(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
