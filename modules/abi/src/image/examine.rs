@@ -15,21 +15,17 @@ use super::refused::{FORK, Refused};
 use crate::unimplemented;
 
 /// Functions of the C library with state that all ranks of the OS process share.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 10] = [
     "chdir",
     "clearenv",
-    "drand48",
     "putenv",
-    "rand",
-    "random",
     "setenv",
     "setlocale",
     "signal",
     "sigaction",
-    "srand",
     "strerror",
-    "strtok",
     "umask",
+    "unsetenv",
 ];
 
 /// Returns a report on a program, or the reason why it cannot be loaded.
