@@ -226,6 +226,17 @@ fn crashes_name_the_rank_and_the_source_line() {
             assert_eq!(output.status.signal(), Some(signal), "{how}");
         }
     }
+    // The signal that asks a thread which computes for long. The report of the crash comes later.
+    let output = run(&mut host(3, &crashes, &["ask"]));
+    let error = said(&output).1;
+    assert!(
+        error.starts_with("warning: rank 2 has computed for 0 s in libc.so.6, called from ")
+            && error.contains(&format!(
+                "({}), and no other rank of its thread can run meanwhile\n  = help: MPI_Test",
+                position(file, "ask")
+            )),
+        "{error}"
+    );
     let output = run(&mut host(3, &crashes, &["differ"]));
     assert!(
         said(&output).1.contains(

@@ -21,6 +21,10 @@ static void crash(const char *how)
         null(); // null
     if (!strcmp(how, "SIGTRAP"))
         raise(SIGTRAP); // SIGTRAP
+    if (!strcmp(how, "ask")) {
+        raise(SIGURG); // ask
+        raise(SIGTRAP);
+    }
     if (!strcmp(how, "assert"))
         assert(zero == 1); // assert
     if (!strcmp(how, "throw"))
