@@ -165,6 +165,14 @@ fn the_end_of_a_rank_is_reported() {
         assert!(error.contains(text), "{how}: {error}");
         assert_eq!(output.status.code(), Some(status), "{how}");
     }
+    // Without lines, a report has the address of the call.
+    let without = compile("without", "ends.c", Linked::Loadable, &["-g0"]);
+    let error = said(&run(&mut host(4, &without, &["wait"]))).1;
+    let place = format!("tag 0): {}+0x", without.display());
+    let line = error.lines().find(|line| line.contains(&place));
+    let address = line.and_then(|line| line.rsplit_once("+0x"));
+    let is_address = |text: &str| u64::from_str_radix(text, 16).is_ok();
+    assert!(address.is_some_and(|(_, text)| is_address(text)), "{error}");
     for how in ["overflow", "large"] {
         let output = run(&mut host(4, &ends, &[how]));
         let error = said(&output).1;
