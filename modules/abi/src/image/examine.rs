@@ -14,21 +14,27 @@ use super::program::Program;
 use crate::unimplemented;
 
 /// Functions of the C library with state that all ranks of the OS process share.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 20] = [
+    "alarm",
+    "asctime",
     "chdir",
     "clearenv",
-    "drand48",
+    "ctime",
+    "dup2",
+    "fchdir",
+    "gmtime",
+    "hcreate",
+    "hsearch",
+    "localtime",
     "putenv",
-    "rand",
-    "random",
     "setenv",
+    "setitimer",
     "setlocale",
-    "signal",
+    "setrlimit",
     "sigaction",
-    "srand",
-    "strerror",
-    "strtok",
+    "signal",
     "umask",
+    "unsetenv",
 ];
 
 /// Memory mappings of a copy of a usual program.
