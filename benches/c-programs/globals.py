@@ -1,6 +1,6 @@
 """Prints for each kind of global variable the number of ranks that have their own, as a Markdown
-table: in a program, and in a private library of a program. The sources are those of the test
-`globals_of_all_kinds_are_private`.
+table: in a program, and in a private library of a program. The test
+`globals_of_all_kinds_are_private` has the same sources.
 
 usage: globals.py [RANKS ...]
 """

@@ -1,7 +1,7 @@
 //! `getopt`, `getopt_long` and `getopt_long_only` with the state of the calling rank.
 //!
 //! The functions of the C library have a hidden position within the current argument, which all
-//! ranks would share. These have the same results, extensions and messages as those of the GNU C
+//! ranks would share. These functions have the results, extensions and messages of the GNU C
 //! Library.
 
 use std::cell::Cell;
@@ -52,7 +52,7 @@ struct Position {
     /// Range of the arguments that were skipped because they are not options.
     first: usize,
     last: usize,
-    /// The last value of `optopt`. The C library does not use that of the program.
+    /// The last value of `optopt`. The C library ignores what the program has assigned.
     option: c_int,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Call<'a> {
         self.shown.index as usize
     }
 
-    /// Takes the current argument as that of the option.
+    /// Takes the current argument as the argument of the option.
     fn take_argument(&mut self) {
         self.shown.argument = self.arguments[self.index()];
         self.shown.index += 1;
