@@ -35,12 +35,7 @@ impl Slab {
     ///
     /// Guards are made by `mprotect` if `markers` is false or `MADV_GUARD_INSTALL` fails. Returns
     /// an error if the mapping fails, or if the guards fail or would need too many mappings.
-    pub(crate) fn new(
-        size: usize,
-        guard: usize,
-        count: usize,
-        markers: bool,
-    ) -> io::Result<Slab> {
+    pub(crate) fn new(size: usize, guard: usize, count: usize, markers: bool) -> io::Result<Slab> {
         let mapping = Mapping::reserve(size * count)?;
         // A huge page would take memory for 32 stacks when one of them is touched. The call fails
         // only on kernels without huge pages.

@@ -15,15 +15,25 @@ use super::refused::{FORK, Refused};
 use crate::unimplemented;
 
 /// Functions of the C library with state that all ranks of the OS process share.
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 20] = [
+    "alarm",
+    "asctime",
     "chdir",
     "clearenv",
+    "ctime",
+    "dup2",
+    "fchdir",
+    "gmtime",
+    "hcreate",
+    "hsearch",
+    "localtime",
     "putenv",
     "setenv",
+    "setitimer",
     "setlocale",
-    "signal",
+    "setrlimit",
     "sigaction",
-    "strerror",
+    "signal",
     "umask",
     "unsetenv",
 ];

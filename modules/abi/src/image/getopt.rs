@@ -1,7 +1,7 @@
 //! `getopt`, `getopt_long` and `getopt_long_only` with the state of the calling rank.
 //!
 //! The functions of the C library have a hidden position within the current argument, which all
-//! ranks would share. These have the same results, extensions and messages as those of the GNU C
+//! ranks would share. These functions have the results, extensions and messages of the GNU C
 //! Library.
 
 use std::cell::Cell;
@@ -52,7 +52,7 @@ struct Position {
     /// Range of the arguments that were skipped because they are not options.
     first: usize,
     last: usize,
-    /// The last value of `optopt`. The C library does not use that of the program.
+    /// The last value of `optopt`. The C library ignores what the program has assigned.
     option: c_int,
 }
 
@@ -95,6 +95,8 @@ struct Accepted<'a> {
     long: Option<&'a [LongOption]>,
     /// Whether long options may begin with one dash.
     one_dash: bool,
+    /// Whether arguments are never permuted, as POSIX demands.
+    posix: bool,
 }
 
 /// A call of `getopt`.
@@ -142,6 +144,7 @@ impl<'a> Call<'a> {
             let order = match accepted.short.first() {
                 Some(b'-') => Order::Return,
                 Some(b'+') => Order::Require,
+                _ if accepted.posix => Order::Require,
                 _ if std::env::var_os("POSIXLY_CORRECT").is_some() => Order::Require,
                 _ => Order::Permute,
             };
@@ -178,7 +181,7 @@ impl<'a> Call<'a> {
         self.shown.index as usize
     }
 
-    /// Takes the current argument as that of the option.
+    /// Takes the current argument as the argument of the option.
     fn take_argument(&mut self) {
         self.shown.argument = self.arguments[self.index()];
         self.shown.index += 1;
@@ -407,7 +410,8 @@ impl<'a> Call<'a> {
 /// Returns the function that replaces a function, or `None` if it is not replaced.
 pub(super) fn replacement(name: &[u8]) -> Option<*const ()> {
     Some(match name {
-        b"getopt" | b"__posix_getopt" => getopt as *const (),
+        b"getopt" => getopt as *const (),
+        b"__posix_getopt" => posix_getopt as *const (),
         b"getopt_long" => getopt_long as *const (),
         b"getopt_long_only" => getopt_long_only as *const (),
         _ => return None,
@@ -439,6 +443,7 @@ unsafe fn scan(
     long: *const LongOption,
     found: *mut c_int,
     one_dash: bool,
+    posix: bool,
 ) -> c_int {
     let rank = rank::current().unwrap_or_else(|| Rc::new(Rank::default()));
     let variables = Variables::of(&rank);
@@ -462,6 +467,7 @@ unsafe fn scan(
             short: text(short),
             long,
             one_dash,
+            posix,
         };
         let mut shown = Shown {
             argument: *argument,
@@ -492,7 +498,36 @@ unsafe extern "C" fn getopt(
     short: *const c_char,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    unsafe { scan(count, arguments, short, ptr::null(), ptr::null_mut(), false) }
+    unsafe {
+        scan(
+            count,
+            arguments,
+            short,
+            ptr::null(),
+            ptr::null_mut(),
+            false,
+            false,
+        )
+    }
+}
+
+unsafe extern "C" fn posix_getopt(
+    count: c_int,
+    arguments: *const *mut c_char,
+    short: *const c_char,
+) -> c_int {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        scan(
+            count,
+            arguments,
+            short,
+            ptr::null(),
+            ptr::null_mut(),
+            false,
+            true,
+        )
+    }
 }
 
 unsafe extern "C" fn getopt_long(
@@ -503,7 +538,7 @@ unsafe extern "C" fn getopt_long(
     found: *mut c_int,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    unsafe { scan(count, arguments, short, long, found, false) }
+    unsafe { scan(count, arguments, short, long, found, false, false) }
 }
 
 unsafe extern "C" fn getopt_long_only(
@@ -514,7 +549,7 @@ unsafe extern "C" fn getopt_long_only(
     found: *mut c_int,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    unsafe { scan(count, arguments, short, long, found, true) }
+    unsafe { scan(count, arguments, short, long, found, true, false) }
 }
 
 #[cfg(test)]
@@ -530,6 +565,12 @@ mod tests {
         static mut opterr: c_int;
         static mut optopt: c_int;
         static mut stderr: *mut libc::FILE;
+        #[link_name = "__posix_getopt"]
+        fn libc_posix_getopt(
+            count: c_int,
+            arguments: *const *mut c_char,
+            short: *const c_char,
+        ) -> c_int;
         #[link_name = "getopt_long"]
         fn libc_getopt_long(
             count: c_int,
@@ -608,6 +649,7 @@ mod tests {
         short: &CStr,
         long: &[LongOption],
         one_dash: bool,
+        posix: bool,
     ) -> Vec<Step> {
         let scan = if one_dash {
             libc_getopt_long_only
@@ -624,7 +666,10 @@ mod tests {
                 stderr = libc::open_memstream(&mut message, &mut size);
                 let count = arguments.len() as c_int;
                 let pointer = arguments.as_ptr();
-                let code = scan(count, pointer, short.as_ptr(), long.as_ptr(), &mut found);
+                let code = match posix {
+                    true => libc_posix_getopt(count, pointer, short.as_ptr()),
+                    false => scan(count, pointer, short.as_ptr(), long.as_ptr(), &mut found),
+                };
                 libc::fclose(stderr);
                 let text = CStr::from_ptr(message).to_string_lossy().into_owned();
                 libc::free(message.cast());
@@ -651,6 +696,7 @@ mod tests {
         short: &CStr,
         long: &[LongOption],
         one_dash: bool,
+        posix: bool,
         position: &mut Position,
     ) -> Vec<Step> {
         let mut steps = Vec::new();
@@ -663,8 +709,9 @@ mod tests {
         loop {
             let accepted = Accepted {
                 short: short.to_bytes(),
-                long: Some(&long[..long.len() - 1]),
+                long: (!posix).then(|| &long[..long.len() - 1]),
                 one_dash,
+                posix,
             };
             let (code, found, message) = Call::run(arguments, accepted, &mut shown, position);
             let places = arguments.iter().map(|&text| text as usize);
@@ -713,10 +760,19 @@ mod tests {
             pointers.push(ptr::null_mut());
             let count = words.len();
             let (short, one_dash) = (SHORT[next(SHORT.len())], next(2) == 1);
+            let posix = next(4) == 0;
+            let one_dash = one_dash && !posix;
             let mut others = pointers.clone();
-            let expected = expected(&mut pointers[..count], short, &long, one_dash);
-            let found = found(&mut others[..count], short, &long, one_dash, &mut position);
-            assert_eq!(found, expected, "{words:?} {short:?} {one_dash}");
+            let expected = expected(&mut pointers[..count], short, &long, one_dash, posix);
+            let found = found(
+                &mut others[..count],
+                short,
+                &long,
+                one_dash,
+                posix,
+                &mut position,
+            );
+            assert_eq!(found, expected, "{words:?} {short:?} {one_dash} {posix}");
         }
     }
 }

@@ -95,8 +95,8 @@ fn last_destructor() -> Option<(Destructor, *mut c_void)> {
     Library::of(&current()).destructors.borrow_mut().pop()
 }
 
-/// `__cxa_thread_atexit`: registers a destructor of a thread-local object. Those of a rank run at
-/// its end.
+/// `__cxa_thread_atexit`: registers a destructor of a thread-local object. It runs at the end of the
+/// rank.
 unsafe extern "C" fn at_thread_exit(
     function: Destructor,
     object: *mut c_void,

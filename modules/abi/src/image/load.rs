@@ -153,7 +153,7 @@ impl Image {
         Ok(Some((plugin.handle, Some(Plugin(plugin)))))
     }
 
-    /// Returns true if the handle is that of a private library that the program has opened.
+    /// Returns true if the handle belongs to a private library that the program has opened.
     pub(super) fn is_plugin(&self, handle: *mut c_void) -> bool {
         let plugins = self.plugins.borrow();
         plugins.iter().any(|(_, plugin)| plugin.handle == handle)
@@ -399,7 +399,7 @@ impl Loaded {
         copies
     }
 
-    /// Makes the file use the addresses that `find` returns instead of those of the C library.
+    /// Makes the file use the addresses that `find` returns, and not the C library.
     ///
     /// # Safety
     /// No code of the file may run meanwhile.

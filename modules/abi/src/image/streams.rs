@@ -2,8 +2,8 @@
 //!
 //! The variables `stdin`, `stdout` and `stderr` belong to the rank. At first, `stdout` and `stderr`
 //! are streams that all ranks share, and whose output has a destination for each rank. Only rank 0
-//! reads the standard input of the OS process, as launchers of MPI provide it. That of all other
-//! ranks is empty.
+//! reads the standard input of the OS process, as launchers of MPI provide it. The input of all
+//! other ranks is empty.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 
@@ -19,7 +20,7 @@ static int &once()
 
 struct Object {
     int value = 7;
-    ~Object() { std::printf("destroyed %d\n", value); }
+    ~Object() { std::cout << "destroyed " << value << std::endl; }
 };
 static Object object;
 
