@@ -57,7 +57,7 @@ pub(crate) fn command(args: &[OsString]) -> Command {
     let mut before = args.iter().skip(1).take_while(|word| *word != MPIEXEC);
     match before.any(|word| !word.as_encoded_bytes().starts_with(b"-") && word != "help") {
         // Clap finds verbs at any place, but none with this name.
-        true => command.mut_subcommand(MPIEXEC, |verb| verb.name("-mpiexec")),
+        true => command.mut_subcommand(MPIEXEC, |verb| verb.name("-mpiexec").hide(true)),
         false => command,
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Translation<'s> {
     pieces: Vec<Piece>,
     /// Name of each module in the translation, and its parent.
     modules: Vec<(String, Option<usize>)>,
-    /// Modules whose real name another module beside them has.
+    /// Modules whose real name a node has, or another module beside them.
     renamed: Vec<(usize, String)>,
     /// Module that is open for nodes and edges.
     open: Option<usize>,
@@ -136,14 +136,15 @@ impl<'s> Translation<'s> {
     }
 
     /// Chooses the names of the modules in the translation, because two modules of one name beside
-    /// each other would be one cluster.
+    /// each other would be one cluster, and a node with the name of a cluster is an error.
     fn name_modules(&mut self, drawing: &Drawing<'_>) {
+        let nodes: FxHashSet<&str> = drawing.nodes.iter().map(|node| &*node.name.text).collect();
         let mut known: FxHashSet<(Option<usize>, String)> = FxHashSet::default();
         for (index, module) in drawing.modules.iter().enumerate() {
             let real = module.name();
             let mut name = real.text.clone().into_owned();
             let mut number = index;
-            while !known.insert((module.parent, name.clone())) {
+            while nodes.contains(&*name) || !known.insert((module.parent, name.clone())) {
                 number += 1;
                 name = format!("{}_{number}", real.text);
             }

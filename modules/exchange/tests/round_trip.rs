@@ -196,6 +196,22 @@ fn attributes_with_names_of_the_formats_get_a_prefix() {
     assert_eq!(shown(&again), expected);
 }
 
+#[test]
+fn a_process_may_have_the_name_of_a_module() {
+    for place in [json!({"module": 0}), json!({"module": 1}), json!({})] {
+        let mut process = place;
+        process["name"] = json!(" ");
+        let json = json!({
+            "graphmap": 1,
+            "name": "net",
+            "modules": [{"name": " ", "kind": "k"}, {"name": " ", "parent": 0}],
+            "processes": [process, {"name": "b", "module": 0}, {"name": "c", "module": 1}],
+            "channels": [{"from": " ", "to": "b"}, {"from": "b", "to": "c"}],
+        });
+        is_the_same_again(&network(&json).unwrap(), &json.to_string());
+    }
+}
+
 fn network(json: &Value) -> Result<Verified, Diagnostics> {
     let mut sources = SourceMap::new();
     let source = sources.add("net.json", json.to_string()).unwrap();
