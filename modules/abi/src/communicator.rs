@@ -160,6 +160,7 @@ impl Communicator {
     }
 
     /// Returns the number of ranks that messages can be sent to.
+    #[inline]
     pub(crate) fn peers(&self) -> usize {
         match &self.ranks {
             Ranks::Intra(communicator) => communicator.size(),
@@ -171,17 +172,22 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Class::Rank`] if the rank does not exist.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn peer(&self, rank: c_int) -> Done<Option<usize>> {
         match usize::try_from(rank) {
             Ok(rank) if rank < self.peers() => Ok(Some(rank)),
             _ if rank == PROC_NULL => Ok(None),
-            _ => fail!(
-                Rank,
-                "rank {rank} does not exist: the communicator has {} ranks",
-                self.peers()
-            ),
+            _ => self.no_peer(rank),
         }
+    }
+
+    #[cold]
+    fn no_peer(&self, rank: c_int) -> Done<Option<usize>> {
+        fail!(
+            Rank,
+            "rank {rank} does not exist: the communicator has {} ranks",
+            self.peers()
+        )
     }
 }
 
@@ -250,7 +256,7 @@ impl Communicators {
     ///
     /// # Errors
     /// [`Class::Comm`] if the handle is null or invalid.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, handle: Comm) -> Done<Rc<Communicator>> {
         let found = match handle {
             Comm::WORLD => self.world.get().cloned(),

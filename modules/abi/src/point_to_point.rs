@@ -40,7 +40,7 @@ impl Outgoing {
     ///
     /// # Safety
     /// The elements must be readable.
-    #[inline]
+    #[inline(always)]
     unsafe fn wait(&self, this: &Rank, mode: Mode) -> Done {
         let Some(dest) = self.dest else {
             return Ok(());
@@ -133,7 +133,7 @@ impl Started for Sending {
 }
 
 /// Returns a source that receives accept, or `None` for `MPI_PROC_NULL`.
-#[inline]
+#[inline(always)]
 pub(crate) fn source_of(by: &Communicator, source: c_int) -> Done<Option<Source>> {
     if source == ANY_SOURCE {
         return Ok(Some(Source::Any));
@@ -143,7 +143,7 @@ pub(crate) fn source_of(by: &Communicator, source: c_int) -> Done<Option<Source>
 }
 
 /// Returns a tag that receives accept.
-#[inline]
+#[inline(always)]
 pub(crate) fn tag_of(tag: c_int) -> Done<TagOf> {
     match tag {
         ANY_TAG => Ok(TagOf::Any),
@@ -183,7 +183,7 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// Checks the source and the tag.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(side: Side, source: c_int, tag: c_int) -> Done<Self> {
         let source = source_of(&side.by, source)?;
         let tag = tag_of(tag)?;
@@ -196,21 +196,64 @@ impl Incoming {
     /// The elements must be writable until the receive is complete.
     pub(crate) unsafe fn start(self) -> Box<dyn Started> {
         // SAFETY: guaranteed by the caller.
-        match unsafe { self.receiving() } {
-            Some(receiving) => Box::new(receiving),
+        match unsafe { self.post() } {
+            Some(receiving) => Box::new(Receiving {
+                receiving,
+                side: self.side,
+                is_cancelled: false,
+                status: Status::EMPTY,
+            }),
             None => Box::new(Complete(Ok(Status::PROC_NULL))),
         }
     }
 
-    /// Starts a receive.
+    /// Receives the elements.
     ///
     /// # Safety
-    /// The elements must be writable until the receive is complete.
-    #[inline]
-    unsafe fn receiving(self) -> Option<Receiving> {
-        let Incoming { side, source, tag } = self;
+    /// The elements must be writable.
+    #[inline(always)]
+    unsafe fn wait(&self) -> Done<Status> {
         // SAFETY: guaranteed by the caller.
-        source.map(|source| unsafe { Receiving::new(side, source, tag) })
+        match unsafe { self.post() } {
+            Some(receiving) => {
+                let (packed, status) = wait(receiving)?;
+                // SAFETY: as above.
+                let status = unsafe { self.side.take(&packed, status) };
+                check_room(&self.side.elements, status)
+            }
+            None => Ok(Status::PROC_NULL),
+        }
+    }
+
+    /// Posts a receive, unless it is from `MPI_PROC_NULL`. The sender may write to the elements.
+    ///
+    /// # Safety
+    /// The elements must be writable until the receive is complete or dropped.
+    #[inline(always)]
+    unsafe fn post(&self) -> Option<core::Receiving<Packed>> {
+        let source = self.source?;
+        let (messages, _) = self.side.by.messages();
+        Some(match self.side.elements.place() {
+            // SAFETY: the caller guarantees that the elements are writable.
+            Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, self.tag) },
+            None => messages.recv(source, self.tag),
+        })
+    }
+}
+
+impl Side {
+    /// Takes a received message, and returns its status. `packed` is empty if the sender has
+    /// written to the elements.
+    ///
+    /// # Safety
+    /// The elements must be writable.
+    #[inline]
+    unsafe fn take(&self, packed: &Packed, status: core::Status) -> Status {
+        if !packed.is_empty() {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.elements.unpack(packed) };
+        }
+        status_of(&self.by, status)
     }
 }
 
@@ -218,45 +261,12 @@ impl Incoming {
 struct Receiving {
     receiving: core::Receiving<Packed>,
     side: Side,
-    /// True if the sender may write to the elements.
-    direct: bool,
     is_cancelled: bool,
     /// Status of the message, for a receive that has failed.
     status: Status,
 }
 
-impl Receiving {
-    /// Starts a receive.
-    ///
-    /// # Safety
-    /// The elements must be writable until the receive is complete.
-    #[inline]
-    unsafe fn new(side: Side, source: Source, tag: TagOf) -> Self {
-        let (messages, _) = side.by.messages();
-        let place = side.elements.place();
-        let direct = place.is_some();
-        let receiving = match place {
-            // SAFETY: the caller guarantees that the elements are writable.
-            Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, tag) },
-            None => messages.recv(source, tag),
-        };
-        Receiving {
-            receiving,
-            side,
-            direct,
-            is_cancelled: false,
-            status: Status::EMPTY,
-        }
-    }
-
-    #[inline]
-    fn wait(mut self) -> Done<Status> {
-        wait(poll_fn(|context| self.poll(context)))
-    }
-}
-
 impl Started for Receiving {
-    #[inline]
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
         if self.is_cancelled {
             return Poll::Ready(Ok(cancelled()));
@@ -264,13 +274,9 @@ impl Started for Receiving {
         let polled = Pin::new(&mut self.receiving).poll(context);
         polled.map(|result| {
             let (packed, status) = result?;
-            let status = status_of(&self.side.by, status);
-            if !(self.direct && packed.is_empty()) {
-                // SAFETY: the elements are writable until the receive is complete.
-                unsafe { self.side.elements.unpack(&packed) };
-            }
-            self.status = status;
-            check_room(&self.side.elements, status)
+            // SAFETY: the elements are writable until the receive is complete.
+            self.status = unsafe { self.side.take(&packed, status) };
+            check_room(&self.side.elements, self.status)
         })
     }
 
@@ -432,11 +438,7 @@ export! {
         status: *mut Status,
     ) on comm => |this| {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
-        let result = match Incoming::new(side, source, tag)?.receiving() {
-            Some(receiving) => receiving.wait()?,
-            None => Status::PROC_NULL,
-        };
-        write_status(status, result);
+        write_status(status, Incoming::new(side, source, tag)?.wait()?);
         Ok(())
     };
     fn MPI_Irecv, MPI_Irecv_c<C>(

@@ -120,6 +120,7 @@ impl Communicator {
     }
 
     /// Returns the rank of the caller in this communicator, from 0.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.rank as usize
     }
@@ -130,8 +131,9 @@ impl Communicator {
     }
 
     /// Returns the number of ranks.
+    #[inline]
     pub fn size(&self) -> usize {
-        self.shared.group.size()
+        self.shared.size as usize
     }
 
     /// Returns the name of the communicator in reports, such as "world" or "world.dup". Names need
