@@ -74,6 +74,14 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         Ok(program) => Arc::new(program),
         Err(why) => refuse(path, &why),
     };
+    // The memory of long messages is used again. Getting it from the kernel each time takes longer
+    // than copying them.
+    #[cfg(target_env = "gnu")]
+    // SAFETY: these options have no preconditions.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
+    }
     singleton::forbid();
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));

@@ -20,7 +20,7 @@ use crate::rank::Part as _;
 use crate::rank::Rank;
 use crate::request::Requests;
 use crate::request::{Complete, Started, write_status};
-use crate::wait::wait;
+use crate::wait::{wait, wait_for};
 
 /// Mode of a send of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Outgoing {
         };
         match mode {
             // SAFETY: guaranteed by the caller.
-            Mode::Plain(mode) => Ok(wait(unsafe { self.send(dest, mode) })?),
+            Mode::Plain(mode) => Ok(wait_for(unsafe { self.send(dest, mode) })?),
             // SAFETY: as above.
             Mode::Buffered => unsafe { Buffers::of(this).send(self, dest) }.map(drop),
         }
@@ -159,17 +159,17 @@ pub(crate) fn status_of(by: &Communicator, status: core::Status) -> Status {
     Status::new(source as c_int, status.tag, status.count)
 }
 
-/// Checks that a message fits the elements that it was received into.
+/// Checks that a message of `sent` bytes fits the elements that it was received into.
 #[inline]
-pub(crate) fn check_room(elements: &Elements, status: Status) -> Done<Status> {
-    let (sent, room) = (status.bytes(), elements.bytes());
-    if sent > room as i64 {
+pub(crate) fn check_room(elements: &Elements, sent: usize) -> Done {
+    let room = elements.bytes();
+    if sent > room {
         return fail!(
             Truncate,
             "a message of {sent} bytes was received into {room} bytes"
         );
     }
-    Ok(status)
+    Ok(())
 }
 
 /// Elements to receive from a rank.
@@ -207,22 +207,27 @@ impl Incoming {
         }
     }
 
-    /// Receives the elements.
+    /// Receives the elements, and writes the status unless `to` is null.
     ///
     /// # Safety
-    /// The elements must be writable.
+    /// The elements must be writable, and `to` must be null or valid for writing.
     #[inline(always)]
-    unsafe fn wait(&self) -> Done<Status> {
+    unsafe fn wait(&self, to: *mut Status) -> Done {
         // SAFETY: guaranteed by the caller.
-        match unsafe { self.post() } {
-            Some(receiving) => {
-                let (packed, status) = wait(receiving)?;
-                // SAFETY: as above.
-                let status = unsafe { self.side.take(&packed, status) };
-                check_room(&self.side.elements, status)
-            }
-            None => Ok(Status::PROC_NULL),
+        let Some(receiving) = (unsafe { self.post() }) else {
+            // SAFETY: as above.
+            unsafe { write_status(to, Status::PROC_NULL) };
+            return Ok(());
+        };
+        let (packed, status) = wait_for(receiving)?;
+        // SAFETY: as above.
+        unsafe { self.side.take(&packed) };
+        check_room(&self.side.elements, status.count)?;
+        if !to.is_null() {
+            // SAFETY: as above.
+            unsafe { write_status(to, status_of(&self.side.by, status)) };
         }
+        Ok(())
     }
 
     /// Posts a receive, unless it is from `MPI_PROC_NULL`. The sender may write to the elements.
@@ -242,18 +247,16 @@ impl Incoming {
 }
 
 impl Side {
-    /// Takes a received message, and returns its status. `packed` is empty if the sender has
-    /// written to the elements.
+    /// Takes a received message. `packed` is empty if the sender has written to the elements.
     ///
     /// # Safety
     /// The elements must be writable.
     #[inline]
-    unsafe fn take(&self, packed: &Packed, status: core::Status) -> Status {
+    unsafe fn take(&self, packed: &Packed) {
         if !packed.is_empty() {
             // SAFETY: guaranteed by the caller.
             unsafe { self.elements.unpack(packed) };
         }
-        status_of(&self.by, status)
     }
 }
 
@@ -275,8 +278,10 @@ impl Started for Receiving {
         polled.map(|result| {
             let (packed, status) = result?;
             // SAFETY: the elements are writable until the receive is complete.
-            self.status = unsafe { self.side.take(&packed, status) };
-            check_room(&self.side.elements, self.status)
+            unsafe { self.side.take(&packed) };
+            self.status = status_of(&self.side.by, status);
+            check_room(&self.side.elements, status.count)?;
+            Ok(self.status)
         })
     }
 
@@ -438,8 +443,7 @@ export! {
         status: *mut Status,
     ) on comm => |this| {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
-        write_status(status, Incoming::new(side, source, tag)?.wait()?);
-        Ok(())
+        Incoming::new(side, source, tag)?.wait(status)
     };
     fn MPI_Irecv, MPI_Irecv_c<C>(
         buf: *mut c_void, count: C, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,

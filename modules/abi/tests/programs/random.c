@@ -405,7 +405,7 @@ static void messages(struct communicator *by) {
     struct type type = new_type();
     struct message all[MOST];
     int count = 1 + below(MOST), sides = by->inter ? 2 : 1, barrier = chance(2), posted = chance(2);
-    int rounds = 1 + chance(3), wild[2][RANKS], is_long = chance(12), most = 0;
+    int persistent = chance(3), rounds = 1 + chance(3), wild[2][RANKS], is_long = chance(12), most = 0;
     for (int i = 0; i < RANKS; i++) {
         wild[0][i] = chance(4);
         wild[1][i] = chance(4);
@@ -472,7 +472,7 @@ static void messages(struct communicator *by) {
                     struct receive it = {got[r], all[tags[r]].tag, all[got[r]].count, chance(3),
                                          is_wild, is_wild || any[r], 0};
                     it.room += chance(3) * 2;
-                    it.is_cut = cut[r] && !is_wild && posted && all[got[r]].count > 0 && type.bases > 0;
+                    it.is_cut = cut[r] && !is_wild && posted && !persistent && all[got[r]].count > 0 && type.bases > 0;
                     if (it.is_cut)
                         it.room = all[got[r]].count - 1;
                     if (is_wild) {
@@ -497,7 +497,7 @@ static void messages(struct communicator *by) {
     say("messages: %d, posted %d, barrier %d, rounds %d", count, posted, barrier, rounds);
     CHECK(MPI_Buffer_attach(attached, sizeof attached));
     struct memory from[MOST], to[MOST];
-    int persistent = chance(3), sends[MOST], of_receive[MOST];
+    int sends[MOST], of_receive[MOST];
     for (int round = 0; round < rounds; round++) {
         char *lines[MOST];
         if (round == 0) {
@@ -702,7 +702,9 @@ static void exchanges(struct communicator *by) {
     /* MPICH 5.0.2 does not set the status of the other kinds. */
     if (kind < 2)
         say("source %d, tag %d, count %d", status.MPI_SOURCE, status.MPI_TAG, elements);
-    say_memory("sent", from);
+    /* MPICH 5.0.2 sends wrong elements for this kind. */
+    if (kind < 3)
+        say_memory("sent", from);
     say_memory("received", into);
     free_memory();
     free_type(&type);
@@ -806,7 +808,8 @@ static MPI_Op operation(char kind) {
     case 'i': return of_integers[below(10)];
     case 'a': return of_floats[below(4)];
     case 'f': return of_floats[below(4)];
-    case 'c': return of_floats[below(2)];
+    /* The signs of zeros in a product depend on the order. */
+    case 'c': return MPI_SUM;
     case 'b': return of_bytes[below(3)];
     case 'l': return of_logicals[below(3)];
     case 'p': return of_pairs[below(2)];
