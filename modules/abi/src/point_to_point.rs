@@ -108,10 +108,6 @@ impl Started for Sending {
         polled.map(|result| Ok(result.map(|()| Status::EMPTY)?))
     }
 
-    fn is_done(&self) -> bool {
-        self.is_cancelled || self.sending.is_done()
-    }
-
     fn disarm(&mut self) {
         self.sending.disarm();
     }
@@ -285,10 +281,6 @@ impl Started for Receiving {
         })
     }
 
-    fn is_done(&self) -> bool {
-        self.is_cancelled || self.receiving.is_done()
-    }
-
     fn disarm(&mut self) {
         self.receiving.disarm();
     }
@@ -343,11 +335,6 @@ impl Started for Exchange {
                 Poll::Pending
             }
         }
-    }
-
-    fn is_done(&self) -> bool {
-        let is_sent = self.send.as_ref().is_none_or(|send| send.is_done());
-        is_sent && (self.received.is_some() || self.receive.is_done())
     }
 
     fn disarm(&mut self) {

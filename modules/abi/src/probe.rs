@@ -57,10 +57,6 @@ impl Started for Matched {
         std::task::Poll::Ready(self.outcome.clone())
     }
 
-    fn is_done(&self) -> bool {
-        true
-    }
-
     fn failed(&self) -> Status {
         self.status
     }

@@ -246,6 +246,18 @@ fn a_program_is_examined_without_a_run() {
     );
 }
 
+#[test]
+fn errors_of_functions_of_the_program_keep_their_codes() {
+    let errors = compile("errors", "errors.c", Linked::Loadable, &[]);
+    let output = run(&mut host(1, &errors, &[]));
+    let expected = "dup: code\ncancel: code\nget status: class 0\n1 6\nwait: code\nwait: class 19\n\
+                    status: class 0\nsource -1\nstatus: class 0\nsource 5\nstatus: code\nsource 5\n\
+                    truncated: class 19\nstatus: class 15\nstatus: class 0\nstatus: class 15\n\
+                    attach: class 0\nno room: class 1\nroom: class 0\nflush: class 0\n\
+                    detach: class 0\n1 8\nflush: class 0\nno buffer: class 1\n";
+    assert_eq!(said(&output), (expected.to_string(), String::new()));
+}
+
 /// Random programs that run by default: number of ranks, first seed, number of seeds.
 /// `GRAPHMAP_RANDOM_PROGRAMS` has other ones, as three numbers.
 const RANDOM: [[usize; 3]; 3] = [[2, 0, 60], [3, 1000, 40], [4, 2000, 40]];

@@ -210,8 +210,48 @@ fn walk(blocks: &[Block], base: isize, copy: &mut impl FnMut(Runs) -> bool) -> b
     })
 }
 
-/// Largest length of runs that are copied word by word, in bytes.
-const WORDS: usize = 128;
+/// Largest number of bytes that are copied without a call of `memmove`.
+const SHORT: usize = 128;
+
+/// Copies bytes. They do not overlap.
+///
+/// # Safety
+/// The source must be readable, and the target writable.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    /// Copies the first and the last bytes. The parts may overlap.
+    ///
+    /// # Safety
+    /// As for [`copy`]. There must be at least as many bytes as `T` has.
+    #[inline(always)]
+    unsafe fn ends<T>(from: *const u8, to: *mut u8, length: usize) {
+        let last = length - size_of::<T>();
+        for at in [0, last] {
+            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                to.cast::<T>()
+                    .write_unaligned(from.cast::<T>().read_unaligned())
+            };
+        }
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match length {
+            8..=16 => ends::<u64>(from, to, length),
+            17..=32 => ends::<u128>(from, to, length),
+            33..=SHORT => {
+                for at in (0..length - 32).step_by(16) {
+                    let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
+                    ends::<u128>(from, to, 16);
+                }
+                let rest = length - 32;
+                ends::<u128>(from.wrapping_add(rest), to.wrapping_add(rest), 32);
+            }
+            _ => std::ptr::copy(from, to, length),
+        }
+    }
+}
 
 /// Runs of equal length at regular distances.
 #[derive(Debug, Clone, Copy)]
@@ -236,8 +276,22 @@ impl Runs {
     ///
     /// # Safety
     /// The source must be readable, and the target writable.
-    #[inline]
+    #[inline(always)]
     unsafe fn copy(self, way: Way) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self.times {
+                1 => self.each::<0>(way),
+                _ => self.copy_several(way),
+            }
+        }
+    }
+
+    /// Copies several runs.
+    ///
+    /// # Safety
+    /// As for [`Runs::copy`].
+    unsafe fn copy_several(self, way: Way) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match self.length {
@@ -249,35 +303,8 @@ impl Runs {
                 16 => self.each::<16>(way),
                 24 => self.each::<24>(way),
                 32 => self.each::<32>(way),
-                length if length <= WORDS && length % 8 == 0 => self.words(way),
                 _ => self.each::<0>(way),
             }
-        }
-    }
-
-    /// Copies runs of a few words. A call of `memmove` for each would take longer.
-    ///
-    /// # Safety
-    /// As for [`Runs::copy`].
-    #[inline(always)]
-    unsafe fn words(self, way: Way) {
-        let (mut from, mut to, from_step, to_step) = match way {
-            Way::Pack(from, to) => {
-                let from = from.wrapping_offset(self.offset);
-                (from, to, self.step, self.length as isize)
-            }
-            Way::Unpack(from, to) => {
-                let to = to.wrapping_offset(self.offset);
-                (from, to, self.length as isize, self.step)
-            }
-        };
-        for _ in 0..self.times {
-            for at in (0..self.length).step_by(8) {
-                let (from, to) = (from.wrapping_add(at).cast::<u64>(), to.wrapping_add(at));
-                // SAFETY: guaranteed by the caller.
-                unsafe { to.cast::<u64>().write_unaligned(from.read_unaligned()) };
-            }
-            (from, to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
         }
     }
 
@@ -302,7 +329,7 @@ impl Runs {
                 ),
             };
             // SAFETY: guaranteed by the caller.
-            unsafe { std::ptr::copy(from, to, length) };
+            unsafe { copy(from, to, length) };
         }
     }
 }
