@@ -332,12 +332,12 @@ impl Communicator {
         self.send_by(value, None, dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends the message that `value` creates. The errors are those of [`send`](Self::send), and
-    /// for a ready send also [`Error::NotReady`].
+    /// Sends the message that `value` creates, with the errors of [`send`](Self::send). A ready send
+    /// may also fail with [`Error::NotReady`].
     ///
     /// In the fast path, a posted receive on this scheduler matches. Then the message is stored
     /// directly in the entry of the receive. If that has a buffer and `bytes` fit it, they are
-    /// stored there, and `value` is not called. `bytes` must be those of the message.
+    /// stored there, and `value` is not called. `bytes` must be the content of the message.
     #[inline(always)]
     pub(super) fn send_by(
         &self,
