@@ -13,6 +13,8 @@ enum { REPETITIONS = 41, LONG = 8192, DOUBLES = 1 << 20, BLOCKS = 1 << 15 };
 
 static int rank;
 static char *sent, *received;
+/* Buffers as those of the other rank. */
+static char *other_sent, *other_received;
 static double *left, *right;
 static MPI_Datatype scattered;
 static MPI_Comm pair;
@@ -38,12 +40,15 @@ static int messages(int rounds, int bytes) {
 static int short_messages(int rounds) { return messages(rounds, 8); }
 static int long_messages(int rounds) { return messages(rounds, LONG); }
 
+/* A copy from each rank to the other, in turn. */
 static int copy(int rounds) {
     for (int i = 0; rank == 0 && i < rounds; i++) {
-        memcpy(received, sent, LONG);
-        __asm__ volatile("" : : "r"(received) : "memory");
+        memcpy(other_received, sent, LONG);
+        __asm__ volatile("" : : : "memory");
+        memcpy(received, other_sent, LONG);
+        __asm__ volatile("" : : : "memory");
     }
-    return rounds;
+    return 2 * rounds;
 }
 
 static int pack(int rounds) {
@@ -117,12 +122,13 @@ int main(int argc, char **argv) {
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 2, (int[]){0, 1}, &two);
     MPI_Comm_create_group(MPI_COMM_WORLD, two, 0, &pair);
-    sent = aligned_alloc(64, LONG);
-    received = aligned_alloc(64, LONG);
+    char **buffers[] = {&sent, &received, &other_sent, &other_received};
+    for (int i = 0; i < 4; i++) {
+        *buffers[i] = aligned_alloc(64, LONG);
+        memset(*buffers[i], 1, LONG);
+    }
     left = aligned_alloc(64, DOUBLES * sizeof *left);
     right = aligned_alloc(64, DOUBLES * sizeof *right);
-    memset(sent, 1, LONG);
-    memset(received, 1, LONG);
     for (int i = 0; i < DOUBLES; i++)
         left[i] = right[i] = i % 7;
     for (int i = 0; i < BLOCKS; i++) {

@@ -124,14 +124,14 @@ impl Layout {
         }
     }
 
-    /// Calls `copy` for the runs of bytes of `count` copies at distances of `extent`, until it
-    /// returns false.
-    fn runs(&self, count: usize, extent: isize, mut copy: impl FnMut(Runs) -> bool) {
+    /// Visits the runs of bytes of `count` copies at distances of `extent`, until a visit returns
+    /// false.
+    fn visit(&self, count: usize, extent: isize, visitor: &mut impl Visitor) {
         if let [one] = &*self.0
             && let Body::Bytes(length) = one.body
             && one.times == 1
         {
-            copy(Runs {
+            visitor.visit(Runs {
                 offset: one.offset,
                 length,
                 times: count,
@@ -140,7 +140,7 @@ impl Layout {
             return;
         }
         for at in 0..count as isize {
-            if !walk(&self.0, at * extent, &mut copy) {
+            if !walk(&self.0, at * extent, visitor) {
                 return;
             }
         }
@@ -151,13 +151,7 @@ impl Layout {
     /// # Safety
     /// The data must be readable, and the row must have room for it.
     pub(super) unsafe fn pack(&self, from: *const u8, count: usize, extent: isize, to: *mut u8) {
-        let mut to = to;
-        self.runs(count, extent, |runs| {
-            // SAFETY: guaranteed by the caller. The runs are part of the data.
-            unsafe { runs.copy(Way::Pack(from, to)) };
-            to = to.wrapping_add(runs.length * runs.times);
-            true
-        });
+        self.visit(count, extent, &mut Pack { from, to });
     }
 
     /// Copies a row of bytes to `count` copies at distances of `extent`, until one of them ends.
@@ -172,42 +166,91 @@ impl Layout {
         count: usize,
         extent: isize,
     ) -> usize {
-        let mut done = 0;
-        self.runs(count, extent, |mut runs| {
-            let rest = &from[done..];
-            let whole = runs.length * runs.times;
-            if rest.len() < whole {
-                runs.times = rest.len() / runs.length;
-            }
-            // SAFETY: guaranteed by the caller, and `rest` has the bytes of these runs.
-            unsafe { runs.copy(Way::Unpack(rest.as_ptr(), to)) };
-            let copied = runs.length * runs.times;
-            done += copied;
-            if copied == whole {
-                return true;
-            }
-            let part = &rest[copied..];
-            let at = to.wrapping_offset(runs.offset + runs.times as isize * runs.step);
-            // SAFETY: the part is less than a run.
-            unsafe { std::ptr::copy(part.as_ptr(), at, part.len()) };
-            done += part.len();
-            false
-        });
-        done
+        let mut unpack = Unpack { from, to, done: 0 };
+        self.visit(count, extent, &mut unpack);
+        unpack.done
     }
 }
 
-fn walk(blocks: &[Block], base: isize, copy: &mut impl FnMut(Runs) -> bool) -> bool {
-    blocks.iter().all(|block| match &block.body {
-        Body::Bytes(length) => copy(Runs {
-            offset: base + block.offset,
-            length: *length,
-            times: block.times,
-            step: block.step,
-        }),
-        Body::Blocks(inner) => (0..block.times as isize)
-            .all(|at| walk(inner, base + block.offset + at * block.step, copy)),
-    })
+fn walk(blocks: &[Block], base: isize, visitor: &mut impl Visitor) -> bool {
+    for block in blocks {
+        let goes_on = match &block.body {
+            Body::Bytes(length) => visitor.visit(Runs {
+                offset: base + block.offset,
+                length: *length,
+                times: block.times,
+                step: block.step,
+            }),
+            Body::Blocks(inner) => (0..block.times as isize)
+                .all(|at| walk(inner, base + block.offset + at * block.step, visitor)),
+        };
+        if !goes_on {
+            return false;
+        }
+    }
+    true
+}
+
+/// Gets the runs of a layout in order. The creator guarantees that the runs may be copied.
+trait Visitor {
+    /// Copies runs. Returns false if no further ones are to be copied.
+    fn visit(&mut self, runs: Runs) -> bool;
+}
+
+/// Copies from elements to a row.
+struct Pack {
+    from: *const u8,
+    to: *mut u8,
+}
+
+impl Visitor for Pack {
+    #[inline(always)]
+    fn visit(&mut self, runs: Runs) -> bool {
+        // SAFETY: guaranteed by the creator. The runs are part of the data.
+        unsafe { runs.copy(Way::Pack(self.from, self.to)) };
+        self.to = self.to.wrapping_add(runs.length * runs.times);
+        true
+    }
+}
+
+/// Copies from a row to elements, until the row ends.
+struct Unpack<'a> {
+    from: &'a [u8],
+    to: *mut u8,
+    done: usize,
+}
+
+impl Visitor for Unpack<'_> {
+    #[inline(always)]
+    fn visit(&mut self, runs: Runs) -> bool {
+        let (rest, whole) = (&self.from[self.done..], runs.length * runs.times);
+        if rest.len() < whole {
+            self.end(runs);
+            return false;
+        }
+        // SAFETY: guaranteed by the creator, and `rest` has the bytes of these runs.
+        unsafe { runs.copy(Way::Unpack(rest.as_ptr(), self.to)) };
+        self.done += whole;
+        true
+    }
+}
+
+impl Unpack<'_> {
+    /// Copies the rest of the row, which is shorter than the runs.
+    #[cold]
+    fn end(&mut self, mut runs: Runs) {
+        let rest = &self.from[self.done..];
+        runs.times = rest.len() / runs.length;
+        let part = &rest[runs.length * runs.times..];
+        let at = runs.offset + runs.times as isize * runs.step;
+        let at = self.to.wrapping_offset(at);
+        // SAFETY: as above. The part is less than a run.
+        unsafe {
+            runs.copy(Way::Unpack(rest.as_ptr(), self.to));
+            std::ptr::copy(part.as_ptr(), at, part.len());
+        }
+        self.done = self.from.len();
+    }
 }
 
 /// Largest number of bytes that are copied without a call of `memmove`.
