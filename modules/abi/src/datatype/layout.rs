@@ -20,6 +20,9 @@ struct Block {
 enum Body {
     /// Bytes in a row.
     Bytes(usize),
+    /// Many single runs: their offsets and lengths. They take less memory than blocks, which is read
+    /// for each copy.
+    Rows(Rc<[(isize, usize)]>),
     Blocks(Rc<[Block]>),
 }
 
@@ -90,7 +93,22 @@ impl Builder {
     }
 
     pub(super) fn build(self) -> Layout {
-        Layout(self.0.into())
+        let row = |block: &Block| match block.body {
+            Body::Bytes(length) if block.times == 1 => Some((block.offset, length)),
+            _ => None,
+        };
+        if self.0.len() <= FEW {
+            return Layout(self.0.into());
+        }
+        match self.0.iter().map(row).collect() {
+            Some(rows) => Layout(Rc::new([Block {
+                offset: 0,
+                times: 1,
+                step: 0,
+                body: Body::Rows(rows),
+            }])),
+            None => Layout(self.0.into()),
+        }
     }
 }
 
@@ -180,6 +198,17 @@ fn walk(blocks: &[Block], base: isize, visitor: &mut impl Visitor) -> bool {
                 length: *length,
                 times: block.times,
                 step: block.step,
+            }),
+            Body::Rows(rows) => (0..block.times as isize).all(|at| {
+                let base = base + block.offset + at * block.step;
+                rows.iter().all(|&(offset, length)| {
+                    visitor.visit(Runs {
+                        offset: base + offset,
+                        length,
+                        times: 1,
+                        step: 0,
+                    })
+                })
             }),
             Body::Blocks(inner) => (0..block.times as isize)
                 .all(|at| walk(inner, base + block.offset + at * block.step, visitor)),
@@ -435,6 +464,28 @@ mod tests {
             packed(&nested, 2, 30),
             [5, 6, 1, 15, 16, 11, 35, 36, 31, 45, 46, 41]
         );
+    }
+
+    #[test]
+    fn many_single_runs_are_packed_and_unpacked_in_order() {
+        let mut builder = Builder::default();
+        let ends = |at: isize| (at * 9, 1 + at as usize % 3);
+        for (offset, length) in (0..10).map(ends) {
+            builder.add(&Layout::bytes(length), offset, 1, 0);
+        }
+        let layout = builder.build();
+        assert_eq!(layout.0.len(), 1);
+        let row = packed(&repeated(&layout, 1, 1, 0), 1, 0);
+        let bytes = (0..10)
+            .map(ends)
+            .flat_map(|(offset, length)| (offset as u8 + 1..).take(length));
+        assert_eq!(row, bytes.collect::<Vec<_>>());
+        let mut memory = [0; 100];
+        // SAFETY: the layout is within the first 100 bytes.
+        let done = unsafe { layout.unpack(&row[..17], memory.as_mut_ptr(), 1, 0) };
+        let last = memory.iter().rposition(|&byte| byte > 0);
+        assert_eq!((done, last), (17, Some(73)));
+        assert_eq!((memory[9], memory[10], memory[74]), (row[1], row[2], 0));
     }
 
     #[test]
