@@ -13,7 +13,7 @@ enum { REPETITIONS = 41, LONG = 8192, DOUBLES = 1 << 20, BLOCKS = 1 << 15 };
 
 static int rank;
 static char *sent, *received;
-/* Buffers as those of the other rank. */
+/* Buffers in the place of the buffers of the other rank. */
 static char *other_sent, *other_received;
 static double *left, *right;
 static MPI_Datatype scattered;
