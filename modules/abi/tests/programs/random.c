@@ -281,9 +281,7 @@ static void complete(void) {
         some[i].MPI_ERROR = 0;
     }
     /* Ways that complete one request at a time report an inactive one forever, so they count. */
-    int way = own(9);
-    if (getenv("WAY")) say("way %d", way);
-    switch (way) {
+    switch (own(9)) {
     case 0:
         /* After an error, it may leave requests pending. */
         error = MPI_Waitall(count, requests, some);
