@@ -27,7 +27,7 @@ impl Elements {
     /// # Errors
     /// [`Class::Count`](crate::error::Class::Count) and
     /// [`Class::Type`](crate::error::Class::Type).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(this: &Rank, address: *const c_void, count: i64, of: Datatype) -> Done<Self> {
         let Ok(count) = usize::try_from(count) else {
             return fail!(Count, "the count {count} is negative");
@@ -48,13 +48,14 @@ impl Elements {
     }
 
     /// Returns the number of bytes of data.
+    #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.count * self.layout.size
     }
 
     /// Returns the address and the number of bytes, if the elements are bytes in a row at a valid
     /// address.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&self) -> Option<(NonNull<u8>, usize)> {
         let at = NonNull::new(self.address).filter(|_| self.layout.is_contiguous())?;
         Some((at, self.bytes()))
@@ -64,7 +65,7 @@ impl Elements {
     ///
     /// # Safety
     /// The elements must be readable, and not be written to while the result is used.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn as_bytes(&self) -> Option<&[u8]> {
         if self.bytes() == 0 {
             return Some(&[]);

@@ -1,7 +1,8 @@
 //! Buffers of buffered sends (MPI-5.0, section 3.6).
 //!
 //! The library copies messages itself, so a buffer only counts the bytes of the messages that were
-//! not received yet. Its memory is never used, and can be detached at any time.
+//! not received yet. Its memory is never used, and can be detached at any time. A flush has no
+//! effect, because the library delivers the messages.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +16,7 @@ use graphmap_runtime::mpi::{Request as _, SendMode};
 
 use crate::abi::{Comm, Request, Session, Status};
 use crate::communicator::Communicators;
-use crate::error::{Class, Done, Fail, fail};
+use crate::error::{Done, fail};
 use crate::export::Number;
 use crate::message::{Outgoing, cancelled};
 use crate::on::On;
@@ -161,14 +162,6 @@ impl Buffers {
         }
         Ok(())
     }
-
-    /// Checks that an owner has a buffer. The messages in it need no further action.
-    fn flush(&self, owner: Owner) -> Done {
-        match self.all.borrow().contains_key(&owner) {
-            true => Ok(()),
-            false => Err(Fail::new(Class::Buffer, "no buffer is attached")),
-        }
-    }
 }
 
 /// A buffered send.
@@ -191,10 +184,6 @@ impl Started for Buffered {
             return Poll::Ready(Err(error.into()));
         }
         Poll::Ready(Ok(Status::EMPTY))
-    }
-
-    fn is_done(&self) -> bool {
-        true
     }
 
     fn cancel(&mut self) -> Done {
@@ -223,9 +212,8 @@ export! {
     fn MPI_Buffer_detach, MPI_Buffer_detach_c<C>(
         buffer: *mut c_void, size: *mut C,
     ) on World => |this| Buffers::of(this).detach(Owner::Rank, buffer, size);
-    fn MPI_Buffer_flush() on World => |this| Buffers::of(this).flush(Owner::Rank);
+    fn MPI_Buffer_flush() on World => |_| Ok(());
     fn MPI_Buffer_iflush(request: *mut Request) on World => |this| {
-        Buffers::of(this).flush(Owner::Rank)?;
         request.write(complete(this)?);
         Ok(())
     };
@@ -253,23 +241,15 @@ export! {
         Sessions::of(this).check(session)?;
         Buffers::of(this).detach(Owner::Session(session), buffer, size)
     };
-    fn MPI_Session_flush_buffer(session: Session) on session => |this| {
-        Sessions::of(this).check(session)?;
-        Buffers::of(this).flush(Owner::Session(session))
-    };
+    fn MPI_Session_flush_buffer(session: Session) on session => |this| Sessions::of(this).check(session);
     fn MPI_Session_iflush_buffer(session: Session, request: *mut Request) on session => |this| {
         Sessions::of(this).check(session)?;
-        Buffers::of(this).flush(Owner::Session(session))?;
         request.write(complete(this)?);
         Ok(())
     };
-    fn MPI_Comm_flush_buffer(comm: Comm) on comm => |this| {
-        Communicators::of(this).get(comm)?;
-        Buffers::of(this).flush(Owner::Comm(comm))
-    };
+    fn MPI_Comm_flush_buffer(comm: Comm) on comm => |this| Communicators::of(this).get(comm).map(drop);
     fn MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) on comm => |this| {
         Communicators::of(this).get(comm)?;
-        Buffers::of(this).flush(Owner::Comm(comm))?;
         request.write(complete(this)?);
         Ok(())
     };

@@ -65,10 +65,9 @@ fn text(payload: &(dyn std::any::Any + Send)) -> &str {
 /// Calls the error handler for an error, and returns the error code if the handler returns.
 #[cold]
 fn raise(rank: Rc<Rank>, name: &'static str, on: On, fail: Fail) -> c_int {
-    let class = fail.class as c_int;
     let handled = catch_unwind(AssertUnwindSafe(|| handle(&rank, name, on, &fail)));
     match handled {
-        Ok(true) => class,
+        Ok(true) => fail.code,
         Ok(false) | Err(_) => {
             rank.fail(format!("{name}: {}", fail.text));
             drop(fail);
@@ -84,7 +83,7 @@ fn handle(rank: &Rc<Rank>, name: &str, on: On, fail: &Fail) -> bool {
         On::Of(comm) => communicators.handle(comm, fail),
         On::Requests => handle(rank, name, Requests::of(rank).failing(), fail),
         On::In(session) => match Sessions::of(rank).handler(session) {
-            Ok(handler) => handler.call(session.0, fail.class as c_int),
+            Ok(handler) => handler.call(session.0, fail.code),
             Err(_) => communicators.handle_without(fail),
         },
         On::Files => Errhandlers::of(rank).handle_file(name, fail),

@@ -29,7 +29,7 @@ use crate::request::Requests;
 use crate::request::Started;
 use crate::table::Table;
 use crate::topology::shape::Topology;
-use crate::wait::{poll_ready, wait};
+use crate::wait::wait;
 
 /// Values of the argument of `MPI_Comm_split_type`.
 const TYPE_SHARED: c_int = 221;
@@ -160,6 +160,7 @@ impl Communicator {
     }
 
     /// Returns the number of ranks that messages can be sent to.
+    #[inline]
     pub(crate) fn peers(&self) -> usize {
         match &self.ranks {
             Ranks::Intra(communicator) => communicator.size(),
@@ -171,17 +172,22 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Class::Rank`] if the rank does not exist.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn peer(&self, rank: c_int) -> Done<Option<usize>> {
         match usize::try_from(rank) {
             Ok(rank) if rank < self.peers() => Ok(Some(rank)),
             _ if rank == PROC_NULL => Ok(None),
-            _ => fail!(
-                Rank,
-                "rank {rank} does not exist: the communicator has {} ranks",
-                self.peers()
-            ),
+            _ => self.no_peer(rank),
         }
+    }
+
+    #[cold]
+    fn no_peer(&self, rank: c_int) -> Done<Option<usize>> {
+        fail!(
+            Rank,
+            "rank {rank} does not exist: the communicator has {} ranks",
+            self.peers()
+        )
     }
 }
 
@@ -250,7 +256,7 @@ impl Communicators {
     ///
     /// # Errors
     /// [`Class::Comm`] if the handle is null or invalid.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, handle: Comm) -> Done<Rc<Communicator>> {
         let found = match handle {
             Comm::WORLD => self.world.get().cloned(),
@@ -284,7 +290,7 @@ impl Communicators {
 impl Communicator {
     fn handles(&self, fail: &Fail) -> bool {
         let handler = self.handler.borrow().clone();
-        handler.call(self.handle.get().0, fail.class as c_int)
+        handler.call(self.handle.get().0, fail.code)
     }
 
     /// Returns the future of the communicators that carry a duplicate. It begins now.
@@ -306,9 +312,7 @@ type Copying = Pin<Box<dyn Future<Output = Result<Ranks, core::Error>>>>;
 
 /// A started duplication.
 struct Duplication {
-    copying: RefCell<Copying>,
-    /// Outcome, if a test has found it.
-    made: RefCell<Option<Result<Ranks, core::Error>>>,
+    copying: Copying,
     handle: Comm,
     handler: Handler,
     hints: Pairs,
@@ -334,8 +338,7 @@ impl Duplication {
         known.update(&hints, is_hint);
         let handler = parent.handler.borrow().clone();
         Ok(Duplication {
-            copying: RefCell::new(copying),
-            made: RefCell::new(None),
+            copying,
             handle: Communicators::of(this).reserve()?,
             handler,
             hints: known,
@@ -346,10 +349,7 @@ impl Duplication {
 
     /// Polls the duplication. Creates the communicator when its ranks are known.
     fn poll_for(&mut self, this: &Rank, context: &mut Context<'_>) -> Poll<Done> {
-        let made = match self.made.take() {
-            Some(made) => made,
-            None => std::task::ready!(self.copying.get_mut().as_mut().poll(context)),
-        };
+        let made = std::task::ready!(self.copying.as_mut().poll(context));
         let communicators = &Communicators::of(this);
         let made = match made {
             Ok(ranks) => communicators.set(self.handle, ranks),
@@ -375,16 +375,6 @@ impl Started for Duplication {
             return Poll::Pending;
         };
         self.poll_for(&this, context).map_ok(|()| Status::EMPTY)
-    }
-
-    fn is_done(&self) -> bool {
-        let mut made = self.made.borrow_mut();
-        if made.is_none()
-            && let Poll::Ready(ready) = poll_ready(&mut *self.copying.borrow_mut())
-        {
-            *made = Some(ready);
-        }
-        made.is_some()
     }
 }
 

@@ -202,7 +202,7 @@ impl Errhandlers {
         if matches!(handler, Handler::Return) && !PRINTED.swap(true, Ordering::Relaxed) {
             eprintln!("warning: {name}: {}", fail.text);
         }
-        handler.call(File::NULL.0, fail.class as c_int)
+        handler.call(File::NULL.0, fail.code)
     }
 
     /// Returns the greatest error code in use (`MPI_LASTUSEDCODE`).

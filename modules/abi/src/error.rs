@@ -8,19 +8,11 @@ use graphmap_runtime::mpi as core;
 /// Defines the error classes (MPI-5.0, section 9.4), with the texts of `MPI_Error_string`.
 macro_rules! classes {
     ($($name:ident = $value:literal $text:literal)*) => {
-        /// Class of an error. Error codes are classes.
+        /// Class of an error. Its number is also the code of the errors that are found here.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(i32)]
         #[allow(dead_code)]
         pub(crate) enum Class { $($name = $value),* }
-
-        /// Returns the class with a number, or `None` if it is not one.
-        fn class(number: c_int) -> Option<Class> {
-            match number {
-                $($value => Some(Class::$name),)*
-                _ => None,
-            }
-        }
 
         /// Returns the text of a class, or `None` if `class` is not one.
         pub(crate) fn text(class: c_int) -> Option<&'static str> {
@@ -101,7 +93,8 @@ classes! {
 /// Error of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Fail {
-    pub(crate) class: Class,
+    /// Error code: a class, or a code of the program.
+    pub(crate) code: c_int,
     /// Description for the report of a fatal error.
     pub(crate) text: Cow<'static, str>,
 }
@@ -111,17 +104,14 @@ pub(crate) type Done<T = ()> = Result<T, Fail>;
 
 impl Fail {
     pub(crate) fn new(class: Class, text: impl Into<Cow<'static, str>>) -> Self {
-        let text = text.into();
-        Fail { class, text }
+        let (code, text) = (class as c_int, text.into());
+        Fail { code, text }
     }
 
     /// Creates the error for a code that a function of the program has returned.
     pub(crate) fn of_code(code: c_int) -> Self {
-        let class = class(code).unwrap_or(Class::Other);
-        Fail::new(
-            class,
-            format!("a function of the program returned the error {code}"),
-        )
+        let text = format!("a function of the program returned the error {code}").into();
+        Fail { code, text }
     }
 }
 

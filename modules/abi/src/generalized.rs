@@ -23,6 +23,8 @@ struct Generalized {
     cancel: Cancel,
     state: *mut c_void,
     is_complete: bool,
+    /// Status that `query` has written.
+    status: Status,
 }
 
 /// Returns the error that a function of the program has returned.
@@ -41,15 +43,15 @@ impl Started for Generalized {
         }
     }
 
-    fn is_done(&self) -> bool {
-        self.is_complete
+    fn query(&mut self, outcome: Done<Status>) -> Done<Status> {
+        self.status = outcome?;
+        // SAFETY: the program has passed this function for this state.
+        check(unsafe { (self.query)(self.state, &mut self.status) })?;
+        Ok(self.status)
     }
 
-    fn query(&mut self, outcome: Done<Status>) -> Done<Status> {
-        let mut status = outcome?;
-        // SAFETY: the program has passed this function for this state.
-        check(unsafe { (self.query)(self.state, &mut status) })?;
-        Ok(status)
+    fn failed(&self) -> Status {
+        self.status
     }
 
     fn mark_complete(&mut self) -> bool {
@@ -76,8 +78,8 @@ export! {
         let (Some(query), Some(free), Some(cancel)) = (query, free, cancel) else {
             return fail!(Arg, "a function is null");
         };
-        let is_complete = false;
-        let call = Generalized { query, free, cancel, state, is_complete };
+        let (is_complete, status) = (false, Status::EMPTY);
+        let call = Generalized { query, free, cancel, state, is_complete, status };
         request.write(Requests::of(this).add(call)?);
         Ok(())
     };

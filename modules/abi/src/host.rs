@@ -77,6 +77,14 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     });
     let program = program.unwrap_or_else(|why| refuse(path, &why));
     report::require_one_copy();
+    // The memory of long messages is used again. Getting it from the kernel each time takes longer
+    // than copying them.
+    #[cfg(target_env = "gnu")]
+    // SAFETY: these options have no preconditions.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
+    }
     singleton::forbid();
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));

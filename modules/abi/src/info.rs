@@ -299,7 +299,10 @@ mod tests {
         let handle = infos.add(Pairs::default()).unwrap();
         assert!(infos.argument(handle).is_ok());
         infos.table.borrow_mut().remove(handle.0).unwrap();
-        assert_eq!(infos.argument(handle).unwrap_err().class, Class::Info);
+        assert_eq!(
+            infos.argument(handle).unwrap_err().code,
+            Class::Info as c_int
+        );
         assert!(infos.argument(Info::NULL).is_ok());
         assert!(infos.read(Info::NULL, |_| ()).is_err());
     }

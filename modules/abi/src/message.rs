@@ -21,7 +21,7 @@ pub(crate) struct Side {
 
 impl Side {
     /// Checks the arguments.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         this: &Rank,
         address: *const c_void,
@@ -55,7 +55,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Checks the destination and the tag.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(side: Side, dest: c_int, tag: c_int) -> Done<Self> {
         let dest = side.by.peer(dest)?.map(|dest| dest + side.by.messages().1);
         if tag < 0 {
@@ -68,7 +68,7 @@ impl Outgoing {
     ///
     /// # Safety
     /// The elements must be readable.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn send(&self, dest: usize, mode: SendMode) -> core::Sending {
         let (messages, _) = self.side.by.messages();
         let elements = &self.side.elements;

@@ -139,14 +139,10 @@ struct Sending(Rc<Sender>);
 
 impl Started for Sending {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<Done<Status>> {
-        match self.is_done() {
+        match self.0.missing.get() == 0 {
             true => Poll::Ready(Ok(Status::EMPTY)),
             false => Poll::Pending,
         }
-    }
-
-    fn is_done(&self) -> bool {
-        self.0.missing.get() == 0
     }
 
     fn on(&self) -> On {
@@ -343,10 +339,6 @@ impl Started for Receiving {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
         // SAFETY: the elements are writable while the request is active.
         unsafe { self.0.poll(context) }
-    }
-
-    fn is_done(&self) -> bool {
-        self.0.is_complete()
     }
 
     fn disarm(&mut self) {

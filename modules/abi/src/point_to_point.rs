@@ -20,7 +20,7 @@ use crate::rank::Part as _;
 use crate::rank::Rank;
 use crate::request::Requests;
 use crate::request::{Complete, Started, write_status};
-use crate::wait::wait;
+use crate::wait::{wait, wait_for};
 
 /// Mode of a send of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +40,14 @@ impl Outgoing {
     ///
     /// # Safety
     /// The elements must be readable.
-    #[inline]
+    #[inline(always)]
     unsafe fn wait(&self, this: &Rank, mode: Mode) -> Done {
         let Some(dest) = self.dest else {
             return Ok(());
         };
         match mode {
             // SAFETY: guaranteed by the caller.
-            Mode::Plain(mode) => Ok(wait(unsafe { self.send(dest, mode) })?),
+            Mode::Plain(mode) => Ok(wait_for(unsafe { self.send(dest, mode) })?),
             // SAFETY: as above.
             Mode::Buffered => unsafe { Buffers::of(this).send(self, dest) }.map(drop),
         }
@@ -108,10 +108,6 @@ impl Started for Sending {
         polled.map(|result| Ok(result.map(|()| Status::EMPTY)?))
     }
 
-    fn is_done(&self) -> bool {
-        self.is_cancelled || self.sending.is_done()
-    }
-
     fn disarm(&mut self) {
         self.sending.disarm();
     }
@@ -133,7 +129,7 @@ impl Started for Sending {
 }
 
 /// Returns a source that receives accept, or `None` for `MPI_PROC_NULL`.
-#[inline]
+#[inline(always)]
 pub(crate) fn source_of(by: &Communicator, source: c_int) -> Done<Option<Source>> {
     if source == ANY_SOURCE {
         return Ok(Some(Source::Any));
@@ -143,7 +139,7 @@ pub(crate) fn source_of(by: &Communicator, source: c_int) -> Done<Option<Source>
 }
 
 /// Returns a tag that receives accept.
-#[inline]
+#[inline(always)]
 pub(crate) fn tag_of(tag: c_int) -> Done<TagOf> {
     match tag {
         ANY_TAG => Ok(TagOf::Any),
@@ -159,17 +155,17 @@ pub(crate) fn status_of(by: &Communicator, status: core::Status) -> Status {
     Status::new(source as c_int, status.tag, status.count)
 }
 
-/// Checks that a message fits the elements that it was received into.
+/// Checks that a message of `sent` bytes fits the elements that it was received into.
 #[inline]
-pub(crate) fn check_room(elements: &Elements, status: Status) -> Done<Status> {
-    let (sent, room) = (status.bytes(), elements.bytes());
-    if sent > room as i64 {
+pub(crate) fn check_room(elements: &Elements, sent: usize) -> Done {
+    let room = elements.bytes();
+    if sent > room {
         return fail!(
             Truncate,
             "a message of {sent} bytes was received into {room} bytes"
         );
     }
-    Ok(status)
+    Ok(())
 }
 
 /// Elements to receive from a rank.
@@ -183,7 +179,7 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// Checks the source and the tag.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(side: Side, source: c_int, tag: c_int) -> Done<Self> {
         let source = source_of(&side.by, source)?;
         let tag = tag_of(tag)?;
@@ -196,21 +192,67 @@ impl Incoming {
     /// The elements must be writable until the receive is complete.
     pub(crate) unsafe fn start(self) -> Box<dyn Started> {
         // SAFETY: guaranteed by the caller.
-        match unsafe { self.receiving() } {
-            Some(receiving) => Box::new(receiving),
+        match unsafe { self.post() } {
+            Some(receiving) => Box::new(Receiving {
+                receiving,
+                side: self.side,
+                is_cancelled: false,
+                status: Status::EMPTY,
+            }),
             None => Box::new(Complete(Ok(Status::PROC_NULL))),
         }
     }
 
-    /// Starts a receive.
+    /// Receives the elements, and writes the status unless `to` is null.
     ///
     /// # Safety
-    /// The elements must be writable until the receive is complete.
-    #[inline]
-    unsafe fn receiving(self) -> Option<Receiving> {
-        let Incoming { side, source, tag } = self;
+    /// The elements must be writable, and `to` must be null or valid for writing.
+    #[inline(always)]
+    unsafe fn wait(&self, to: *mut Status) -> Done {
         // SAFETY: guaranteed by the caller.
-        source.map(|source| unsafe { Receiving::new(side, source, tag) })
+        let Some(receiving) = (unsafe { self.post() }) else {
+            // SAFETY: as above.
+            unsafe { write_status(to, Status::PROC_NULL) };
+            return Ok(());
+        };
+        let (packed, status) = wait_for(receiving)?;
+        // SAFETY: as above.
+        unsafe { self.side.take(&packed) };
+        check_room(&self.side.elements, status.count)?;
+        if !to.is_null() {
+            // SAFETY: as above.
+            unsafe { write_status(to, status_of(&self.side.by, status)) };
+        }
+        Ok(())
+    }
+
+    /// Posts a receive, unless it is from `MPI_PROC_NULL`. The sender may write to the elements.
+    ///
+    /// # Safety
+    /// The elements must be writable until the receive is complete or dropped.
+    #[inline(always)]
+    unsafe fn post(&self) -> Option<core::Receiving<Packed>> {
+        let source = self.source?;
+        let (messages, _) = self.side.by.messages();
+        Some(match self.side.elements.place() {
+            // SAFETY: the caller guarantees that the elements are writable.
+            Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, self.tag) },
+            None => messages.recv(source, self.tag),
+        })
+    }
+}
+
+impl Side {
+    /// Takes a received message. `packed` is empty if the sender has written to the elements.
+    ///
+    /// # Safety
+    /// The elements must be writable.
+    #[inline]
+    unsafe fn take(&self, packed: &Packed) {
+        if !packed.is_empty() {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.elements.unpack(packed) };
+        }
     }
 }
 
@@ -218,45 +260,12 @@ impl Incoming {
 struct Receiving {
     receiving: core::Receiving<Packed>,
     side: Side,
-    /// True if the sender may write to the elements.
-    direct: bool,
     is_cancelled: bool,
     /// Status of the message, for a receive that has failed.
     status: Status,
 }
 
-impl Receiving {
-    /// Starts a receive.
-    ///
-    /// # Safety
-    /// The elements must be writable until the receive is complete.
-    #[inline]
-    unsafe fn new(side: Side, source: Source, tag: TagOf) -> Self {
-        let (messages, _) = side.by.messages();
-        let place = side.elements.place();
-        let direct = place.is_some();
-        let receiving = match place {
-            // SAFETY: the caller guarantees that the elements are writable.
-            Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, tag) },
-            None => messages.recv(source, tag),
-        };
-        Receiving {
-            receiving,
-            side,
-            direct,
-            is_cancelled: false,
-            status: Status::EMPTY,
-        }
-    }
-
-    #[inline]
-    fn wait(mut self) -> Done<Status> {
-        wait(poll_fn(|context| self.poll(context)))
-    }
-}
-
 impl Started for Receiving {
-    #[inline]
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
         if self.is_cancelled {
             return Poll::Ready(Ok(cancelled()));
@@ -264,18 +273,12 @@ impl Started for Receiving {
         let polled = Pin::new(&mut self.receiving).poll(context);
         polled.map(|result| {
             let (packed, status) = result?;
-            let status = status_of(&self.side.by, status);
-            if !(self.direct && packed.is_empty()) {
-                // SAFETY: the elements are writable until the receive is complete.
-                unsafe { self.side.elements.unpack(&packed) };
-            }
-            self.status = status;
-            check_room(&self.side.elements, status)
+            // SAFETY: the elements are writable until the receive is complete.
+            unsafe { self.side.take(&packed) };
+            self.status = status_of(&self.side.by, status);
+            check_room(&self.side.elements, status.count)?;
+            Ok(self.status)
         })
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_cancelled || self.receiving.is_done()
     }
 
     fn disarm(&mut self) {
@@ -332,11 +335,6 @@ impl Started for Exchange {
                 Poll::Pending
             }
         }
-    }
-
-    fn is_done(&self) -> bool {
-        let is_sent = self.send.as_ref().is_none_or(|send| send.is_done());
-        is_sent && (self.received.is_some() || self.receive.is_done())
     }
 
     fn disarm(&mut self) {
@@ -432,12 +430,7 @@ export! {
         status: *mut Status,
     ) on comm => |this| {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
-        let result = match Incoming::new(side, source, tag)?.receiving() {
-            Some(receiving) => receiving.wait()?,
-            None => Status::PROC_NULL,
-        };
-        write_status(status, result);
-        Ok(())
+        Incoming::new(side, source, tag)?.wait(status)
     };
     fn MPI_Irecv, MPI_Irecv_c<C>(
         buf: *mut c_void, count: C, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,

@@ -57,10 +57,6 @@ impl Started for Matched {
         std::task::Poll::Ready(self.outcome.clone())
     }
 
-    fn is_done(&self) -> bool {
-        true
-    }
-
     fn failed(&self) -> Status {
         self.status
     }
@@ -89,10 +85,11 @@ unsafe fn receive(this: &Rank, handle: &mut Message, elements: &Elements) -> Don
     *handle = Message::NULL;
     let status = status_of(&by, message.status());
     let received = message.recv::<Packed>();
-    let outcome = received.map_err(Fail::from).and_then(|(packed, _)| {
+    let outcome = received.map_err(Fail::from).and_then(|(packed, received)| {
         // SAFETY: guaranteed by the caller.
         unsafe { elements.unpack(&packed) };
-        check_room(elements, status)
+        check_room(elements, received.count)?;
+        Ok(status)
     });
     Ok(Matched {
         outcome,

@@ -1,6 +1,6 @@
 //! State of a rank, and the current rank of each thread.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -34,9 +34,13 @@ pub(crate) trait Part: Default + 'static {
     /// Returns the part of a rank.
     #[inline]
     fn of(rank: &Rank) -> &Self {
-        let part = rank.parts[Self::SLOT as usize].get_or_init(|| Box::new(Self::default()));
-        // Each slot belongs to one type.
-        part.downcast_ref().expect("the part of this slot")
+        let id = TypeId::of::<Self>();
+        let slot = &rank.parts[Self::SLOT as usize];
+        let (of, part) = slot.get_or_init(|| (id, Box::new(Self::default())));
+        assert!(*of == id, "each slot belongs to one type");
+        // SAFETY: the id is that of the type of the part. `downcast_ref` would call a function for
+        // it, which calls of MPI have no time for.
+        unsafe { &*(&raw const **part).cast() }
     }
 }
 
@@ -78,7 +82,8 @@ pub(crate) struct Rank {
     pub(crate) has_floating: Cell<bool>,
     /// Result of a rank that has left its stack.
     ended: RefCell<Option<Ended>>,
-    parts: [OnceCell<Box<dyn Any>>; SLOTS],
+    /// The parts, with the ids of their types.
+    parts: [OnceCell<(TypeId, Box<dyn Any>)>; SLOTS],
 }
 
 impl Rank {

@@ -16,17 +16,12 @@ use crate::error::{Class, Done, Fail, fail};
 use crate::on::On;
 use crate::rank::{Part, Rank, Slot, invalid};
 use crate::table::Table;
-use crate::wait::{poll_ready, wait, yield_now};
+use crate::wait::{wait, yield_now};
 
 /// A call that was started. It is polled by the calls that complete it.
 pub(crate) trait Started {
     /// Polls the call for its status. It is not polled again after that.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>>;
-
-    /// Returns true if the next poll returns the status. The default returns false.
-    fn is_done(&self) -> bool {
-        false
-    }
 
     /// Removes the waker of the last poll. The default has no effect.
     fn disarm(&mut self) {}
@@ -91,10 +86,6 @@ impl Started for Complete {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<Done<Status>> {
         Poll::Ready(self.0.clone())
     }
-
-    fn is_done(&self) -> bool {
-        true
-    }
 }
 
 /// A request: an active or inactive call.
@@ -114,6 +105,47 @@ enum State {
     Inactive,
     Pending,
     Complete,
+}
+
+/// The requests that a call completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// All, or none if one is pending.
+    All,
+    /// The first that is complete.
+    Any,
+    /// Those that are complete.
+    Some,
+}
+
+/// What a call does with requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Waits until there are enough complete ones, and completes them.
+    Wait,
+    /// Completes them if there are enough complete ones.
+    Test,
+    /// Only reports complete ones.
+    Report,
+}
+
+/// Requests that a call has found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    complete: usize,
+    pending: usize,
+    /// True if the call can return what it is for.
+    is_enough: bool,
+}
+
+impl Found {
+    /// Returns the number of complete requests, which is `MPI_UNDEFINED` if all are inactive.
+    fn count(self) -> c_int {
+        match self.complete + self.pending {
+            0 => UNDEFINED,
+            _ => self.complete as c_int,
+        }
+    }
 }
 
 /// All requests of a rank.
@@ -265,23 +297,38 @@ impl Requests {
         })
     }
 
-    /// Polls a request once, without waiting.
-    fn test(&self, handle: Request) -> Done<State> {
-        if handle == Request::NULL {
-            return Ok(State::Inactive);
+    /// Polls requests, until enough are complete if the call waits. Lets other ranks run if it does
+    /// not wait and not enough are complete.
+    fn find(&self, all: &[Request], which: Which, how: How) -> Done<Found> {
+        let mut first = 0;
+        let found = wait(poll_fn(|context| {
+            let mut found = Found::default();
+            for (at, &handle) in all.iter().enumerate().skip(first) {
+                match self.poll(handle, context) {
+                    Err(fail) => return Poll::Ready(Err(fail)),
+                    Ok(State::Inactive) => {}
+                    Ok(State::Complete) => found.complete += 1,
+                    Ok(State::Pending) => found.pending += 1,
+                }
+                if which == Which::Any && found.complete > 0 {
+                    break;
+                }
+                if which == Which::All && found.pending > 0 {
+                    first = at;
+                    break;
+                }
+            }
+            found.is_enough = found.pending == 0 || which != Which::All && found.complete > 0;
+            match found.is_enough || how != How::Wait {
+                true => Poll::Ready(Ok(found)),
+                false => Poll::Pending,
+            }
+        }))?;
+        all.iter().for_each(|&handle| self.disarm(handle));
+        if !found.is_enough {
+            yield_now();
         }
-        let is_done = self.with(handle, |entry| {
-            Ok(entry.call.as_ref().is_none_or(|call| call.is_done()))
-        })?;
-        let mut polled = poll_fn(|context| Poll::Ready(self.poll(handle, context)));
-        if is_done && let Poll::Ready(state) = poll_ready(&mut polled) {
-            return state;
-        }
-        let state = wait(polled)?;
-        if state == State::Pending {
-            self.disarm(handle);
-        }
-        Ok(state)
+        Ok(found)
     }
 
     /// Removes the waker of a request that was polled.
@@ -292,6 +339,16 @@ impl Requests {
         {
             call.disarm();
         }
+    }
+
+    /// Returns the outcome of a complete request, and the status to report. Completes it unless the
+    /// call only reports. Returns `None` for other requests.
+    fn take(&self, request: &mut Request, how: How) -> Done<Option<(Done<Status>, Status)>> {
+        Ok(match (self.has_outcome(*request), how) {
+            (false, _) => None,
+            (true, How::Report) => Some(self.peek(*request)?),
+            (true, _) => Some(self.complete(request)?),
+        })
     }
 
     /// Returns the outcome of a complete request without completing it, and the status to report.
@@ -320,7 +377,7 @@ impl Requests {
         status.error = 0;
         if let Err(fail) = outcome {
             self.set_failing(call.on());
-            status.error = fail.class as c_int;
+            status.error = fail.code;
         }
         status
     }
@@ -350,16 +407,16 @@ impl Requests {
         if handle == Request::NULL {
             return invalid(Class::Request, "request", handle.0);
         }
-        let state = self.test(handle)?;
+        let found = self.find(&[handle], Which::Any, How::Report)?;
         let Some(entry) = self.table.borrow_mut().remove(handle.0) else {
             return Ok(());
         };
         match entry.call {
-            Some(call) if state == State::Pending && call.continues() => {
+            Some(call) if found.pending > 0 && call.continues() => {
                 self.freed.borrow_mut().push(call);
                 Ok(())
             }
-            Some(mut call) if state == State::Complete => call.free(),
+            Some(mut call) if found.complete > 0 => call.free(),
             _ => Ok(()),
         }
     }
@@ -385,48 +442,6 @@ impl Requests {
                 }
             }
         }
-    }
-
-    /// Waits until at least one of the active requests is complete, and returns the number of
-    /// complete requests, or `None` if all are inactive. Stops at the first complete one if `any`
-    /// is true.
-    fn wait_some(&self, all: &[Request], any: bool) -> Done<Option<usize>> {
-        let count = wait(poll_fn(|context| {
-            let (mut active, mut complete) = (false, 0);
-            for &handle in all {
-                match self.poll(handle, context) {
-                    Err(fail) => return Poll::Ready(Err(fail)),
-                    Ok(State::Inactive) => {}
-                    Ok(State::Pending) => active = true,
-                    Ok(State::Complete) => complete += 1,
-                }
-                if any && complete > 0 {
-                    break;
-                }
-            }
-            match (active, complete) {
-                (false, 0) => Poll::Ready(Ok(None)),
-                (true, 0) => Poll::Pending,
-                _ => Poll::Ready(Ok(Some(complete))),
-            }
-        }))?;
-        all.iter().for_each(|&handle| self.disarm(handle));
-        Ok(count)
-    }
-
-    /// Polls all requests once, and returns whether some are active, and the number of complete
-    /// ones. Stops at the first complete one if `any` is true.
-    fn test_some(&self, all: &[Request], any: bool) -> Done<(bool, usize)> {
-        let (mut active, mut complete) = (false, 0);
-        for &handle in all {
-            let state = self.test(handle)?;
-            active |= state != State::Inactive;
-            complete += usize::from(state == State::Complete);
-            if any && complete > 0 {
-                break;
-            }
-        }
-        Ok((active, complete))
     }
 
     fn has_outcome(&self, handle: Request) -> bool {
@@ -537,255 +552,174 @@ impl Statuses {
     }
 }
 
-/// Waits for a request, and completes it.
+/// Implements the calls that complete the first complete request. Writes the flag of a call that
+/// does not wait.
 ///
 /// # Safety
-/// `status` must be null or valid for writing.
-unsafe fn wait_one(this: &Rank, request: &mut Request, status: *mut Status) -> Done {
-    let handle = *request;
-    let requests = &Requests::of(this);
-    let state = wait(poll_fn(|context| match requests.poll(handle, context) {
-        Ok(State::Pending) => Poll::Pending,
-        state => Poll::Ready(state),
-    }))?;
-    // SAFETY: guaranteed by the caller.
-    unsafe { finish(this, request, state, status) }
-}
-
-/// Completes a request that is inactive or complete.
-///
-/// # Safety
-/// `status` must be null or valid for writing.
-unsafe fn finish(this: &Rank, request: &mut Request, state: State, status: *mut Status) -> Done {
-    if state == State::Inactive {
-        // SAFETY: guaranteed by the caller.
-        unsafe { write_empty(status) };
-        return Ok(());
-    }
-    let (outcome, result) = Requests::of(this).complete(request)?;
-    // SAFETY: guaranteed by the caller.
-    unsafe { write_status(status, result) };
-    outcome.map(drop)
-}
-
-/// Completes all requests, which are inactive or complete.
-///
-/// # Safety
-/// `statuses` must be null, or have room for a status of each request.
-unsafe fn finish_all(this: &Rank, all: &mut [Request], statuses: *mut Status) -> Done {
-    // SAFETY: guaranteed by the caller.
-    let mut statuses = unsafe { Statuses::new(statuses) };
-    for request in all {
-        match Requests::of(this).has_outcome(*request) {
-            true => statuses.push(Requests::of(this).complete(request)?.1),
-            false => statuses.push_empty(),
-        }
-    }
-    statuses.done()
-}
-
-/// Completes all requests that have an outcome.
-///
-/// # Safety
-/// `indices` must have room for an index of each request. `statuses` must be null, or have room for
-/// a status of each request.
-unsafe fn finish_some(
+/// The pointers must be valid for writing, except that `status` may be null.
+unsafe fn any(
     this: &Rank,
+    how: How,
     all: &mut [Request],
-    indices: *mut c_int,
-    statuses: *mut Status,
-) -> Done {
-    // SAFETY: guaranteed by the caller.
-    let mut statuses = unsafe { Statuses::new(statuses) };
-    for (index, request) in all.iter_mut().enumerate() {
-        if Requests::of(this).has_outcome(*request) {
-            // SAFETY: there is room for it.
-            unsafe { indices.add(statuses.written).write(index as c_int) };
-            statuses.push(Requests::of(this).complete(request)?.1);
-        }
-    }
-    statuses.done()
-}
-
-/// Completes the first request that has an outcome.
-///
-/// # Safety
-/// `index` must be valid for writing, and `status` must be null or valid for writing.
-unsafe fn finish_any(
-    this: &Rank,
-    all: &mut [Request],
-    index: *mut c_int,
+    (index, flag): (*mut c_int, *mut c_int),
     status: *mut Status,
 ) -> Done {
-    let found = all
-        .iter()
-        .position(|&handle| Requests::of(this).has_outcome(handle));
+    let requests = Requests::of(this);
+    let found = requests.find(all, Which::Any, how)?;
     // SAFETY: guaranteed by the caller.
     unsafe {
-        match found {
-            Some(at) => {
+        flag.write(found.is_enough.into());
+        index.write(UNDEFINED);
+        if !found.is_enough {
+            return Ok(());
+        }
+        for (at, request) in all.iter_mut().enumerate() {
+            if let Some((outcome, result)) = requests.take(request, how)? {
                 index.write(at as c_int);
-                finish(this, &mut all[at], State::Complete, status)
-            }
-            None => {
-                index.write(UNDEFINED);
-                write_empty(status);
-                Ok(())
+                write_status(status, result);
+                // A call that only reports has no error of its own.
+                return match how {
+                    How::Report => Ok(()),
+                    _ => outcome.map(drop),
+                };
             }
         }
+        write_empty(status);
     }
+    Ok(())
+}
+
+/// Implements the calls that complete one request, as [`any`].
+///
+/// # Safety
+/// As for [`any`].
+unsafe fn one(
+    this: &Rank,
+    how: How,
+    request: &mut Request,
+    flag: *mut c_int,
+    status: *mut Status,
+) -> Done {
+    let mut index = 0;
+    let request = std::slice::from_mut(request);
+    // SAFETY: guaranteed by the caller.
+    unsafe { any(this, how, request, (&mut index, flag), status) }
+}
+
+/// Implements the calls that complete all requests. Writes the flag of a call that does not wait.
+///
+/// # Safety
+/// `flag` must be valid for writing. `statuses` must be null, or have room for a status of each
+/// request.
+unsafe fn all(
+    this: &Rank,
+    how: How,
+    all: &mut [Request],
+    flag: *mut c_int,
+    statuses: *mut Status,
+) -> Done {
+    let requests = Requests::of(this);
+    let found = requests.find(all, Which::All, how)?;
+    // SAFETY: guaranteed by the caller.
+    unsafe { flag.write(found.is_enough.into()) };
+    if !found.is_enough {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    let mut statuses = unsafe { Statuses::new(statuses) };
+    for request in all {
+        match requests.take(request, how)? {
+            Some((_, status)) => statuses.push(status),
+            None => statuses.push_empty(),
+        }
+    }
+    statuses.done()
+}
+
+/// Implements the calls that complete all complete requests, and writes their number.
+///
+/// # Safety
+/// `count` must be valid for writing. `indices` must have room for an index of each request.
+/// `statuses` must be null, or have room for a status of each request.
+unsafe fn some(
+    this: &Rank,
+    how: How,
+    all: &mut [Request],
+    (count, indices): (*mut c_int, *mut c_int),
+    statuses: *mut Status,
+) -> Done {
+    let requests = Requests::of(this);
+    let found = requests.find(all, Which::Some, how)?;
+    // SAFETY: guaranteed by the caller.
+    let mut statuses = unsafe {
+        count.write(found.count());
+        Statuses::new(statuses)
+    };
+    for (index, request) in all.iter_mut().enumerate() {
+        if let Some((_, status)) = requests.take(request, how)? {
+            // SAFETY: as above.
+            unsafe { indices.add(statuses.written).write(index as c_int) };
+            statuses.push(status);
+        }
+    }
+    statuses.done()
 }
 
 export! {
     fn MPI_Wait(request: *mut Request, status: *mut Status) on Requests => |this| {
-        wait_one(this, &mut *request, status)
+        one(this, How::Wait, &mut *request, &mut 0, status)
     };
     fn MPI_Waitall(
         count: c_int, requests: *mut Request, statuses: *mut Status,
-    ) on Requests => |this| {
-        let all = array(count, requests)?;
-        for &handle in all.iter() {
-            wait(poll_fn(|context| match Requests::of(this).poll(handle, context) {
-                Ok(State::Pending) => Poll::Pending,
-                state => Poll::Ready(state),
-            }))?;
-        }
-        finish_all(this, all, statuses)
-    };
+    ) on Requests => |this| all(this, How::Wait, array(count, requests)?, &mut 0, statuses);
     fn MPI_Waitany(
         count: c_int, requests: *mut Request, index: *mut c_int, status: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests)?;
-        Requests::of(this).wait_some(all, true)?;
-        finish_any(this, all, index, status)
+        any(this, How::Wait, array(count, requests)?, (index, &mut 0), status)
     };
     fn MPI_Waitsome(
         count: c_int, requests: *mut Request, found: *mut c_int, indices: *mut c_int,
         statuses: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests)?;
-        let complete = Requests::of(this).wait_some(all, false)?;
-        found.write(complete.map_or(UNDEFINED, |count| count as c_int));
-        finish_some(this, all, indices, statuses)
+        some(this, How::Wait, array(count, requests)?, (found, indices), statuses)
     };
     fn MPI_Test(
         request: *mut Request, flag: *mut c_int, status: *mut Status,
-    ) on Requests => |this| {
-        let state = Requests::of(this).test(*request)?;
-        flag.write((state != State::Pending).into());
-        match state {
-            State::Pending => yield_now(),
-            _ => finish(this, &mut *request, state, status)?,
-        }
-        Ok(())
-    };
+    ) on Requests => |this| one(this, How::Test, &mut *request, flag, status);
     fn MPI_Testall(
         count: c_int, requests: *mut Request, flag: *mut c_int, statuses: *mut Status,
-    ) on Requests => |this| {
-        let all = array(count, requests)?;
-        for &handle in all.iter() {
-            if Requests::of(this).test(handle)? == State::Pending {
-                flag.write(0);
-                yield_now();
-                return Ok(());
-            }
-        }
-        flag.write(1);
-        finish_all(this, all, statuses)
-    };
+    ) on Requests => |this| all(this, How::Test, array(count, requests)?, flag, statuses);
     fn MPI_Testany(
         count: c_int, requests: *mut Request, index: *mut c_int, flag: *mut c_int,
         status: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests)?;
-        let (active, complete) = Requests::of(this).test_some(all, true)?;
-        flag.write((!active || complete > 0).into());
-        if active && complete == 0 {
-            index.write(UNDEFINED);
-            yield_now();
-            return Ok(());
-        }
-        finish_any(this, all, index, status)
+        any(this, How::Test, array(count, requests)?, (index, flag), status)
     };
     fn MPI_Testsome(
         count: c_int, requests: *mut Request, found: *mut c_int, indices: *mut c_int,
         statuses: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests)?;
-        let (active, complete) = Requests::of(this).test_some(all, false)?;
-        found.write(if active { complete as c_int } else { UNDEFINED });
-        if active && complete == 0 {
-            yield_now();
-        }
-        finish_some(this, all, indices, statuses)
+        some(this, How::Test, array(count, requests)?, (found, indices), statuses)
     };
     fn MPI_Request_get_status(
         request: Request, flag: *mut c_int, status: *mut Status,
-    ) on Requests => |this| {
-        let state = Requests::of(this).test(request)?;
-        flag.write((state != State::Pending).into());
-        match state {
-            State::Inactive => write_empty(status),
-            State::Pending => yield_now(),
-            State::Complete => write_status(status, Requests::of(this).peek(request)?.1),
-        }
-        Ok(())
-    };
+    ) on Requests => |this| one(this, How::Report, &mut { request }, flag, status);
     fn MPI_Request_get_status_all(
         count: c_int, requests: *const Request, flag: *mut c_int, statuses: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests.cast_mut())?;
-        for &handle in all.iter() {
-            if Requests::of(this).test(handle)? == State::Pending {
-                flag.write(0);
-                yield_now();
-                return Ok(());
-            }
-        }
-        flag.write(1);
-        let mut statuses = Statuses::new(statuses);
-        for &handle in all.iter() {
-            match Requests::of(this).has_outcome(handle) {
-                true => statuses.push(Requests::of(this).peek(handle)?.1),
-                false => statuses.push_empty(),
-            }
-        }
-        statuses.done()
+        all(this, How::Report, array(count, requests.cast_mut())?, flag, statuses)
     };
     fn MPI_Request_get_status_any(
         count: c_int, requests: *const Request, index: *mut c_int, flag: *mut c_int,
         status: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests.cast_mut())?;
-        let (active, complete) = Requests::of(this).test_some(all, true)?;
-        flag.write((!active || complete > 0).into());
-        let found = all.iter().position(|&handle| Requests::of(this).has_outcome(handle));
-        index.write(found.map_or(UNDEFINED, |at| at as c_int));
-        match found {
-            Some(at) => write_status(status, Requests::of(this).peek(all[at])?.1),
-            None if active => yield_now(),
-            None => write_empty(status),
-        }
-        Ok(())
+        any(this, How::Report, array(count, requests.cast_mut())?, (index, flag), status)
     };
     fn MPI_Request_get_status_some(
         count: c_int, requests: *const Request, found: *mut c_int, indices: *mut c_int,
         statuses: *mut Status,
     ) on Requests => |this| {
-        let all = array(count, requests.cast_mut())?;
-        let (active, complete) = Requests::of(this).test_some(all, false)?;
-        found.write(if active { complete as c_int } else { UNDEFINED });
-        if active && complete == 0 {
-            yield_now();
-        }
-        let mut statuses = Statuses::new(statuses);
-        for (index, &handle) in all.iter().enumerate() {
-            if Requests::of(this).has_outcome(handle) {
-                indices.add(statuses.written).write(index as c_int);
-                statuses.push(Requests::of(this).peek(handle)?.1);
-            }
-        }
-        statuses.done()
+        some(this, How::Report, array(count, requests.cast_mut())?, (found, indices), statuses)
     };
     fn MPI_Request_free(request: *mut Request) on Requests => |this| {
         Requests::of(this).free(std::mem::replace(&mut *request, Request::NULL))

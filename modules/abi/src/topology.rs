@@ -558,8 +558,14 @@ mod tests {
         let mut dims = [0, 3, 0];
         dims_create(24, &mut dims).unwrap();
         assert_eq!(dims, [4, 3, 2]);
-        assert_eq!(dims_create(25, &mut [0, 3]).unwrap_err().class, Class::Dims);
-        assert_eq!(dims_create(4, &mut [0, -1]).unwrap_err().class, Class::Dims);
+        assert_eq!(
+            dims_create(25, &mut [0, 3]).unwrap_err().code,
+            Class::Dims as c_int
+        );
+        assert_eq!(
+            dims_create(4, &mut [0, -1]).unwrap_err().code,
+            Class::Dims as c_int
+        );
         dims_create(6, &mut [3]).unwrap();
     }
 
@@ -571,7 +577,7 @@ mod tests {
         };
         assert_eq!(check(&[1, 2, 2], &[1, 0]).unwrap(), 2);
         for (ends, edges) in [(&[2, 1][..], &[0, 0][..]), (&[1], &[3]), (&[1; 4], &[0])] {
-            assert_eq!(check(ends, edges).unwrap_err().class, Class::Arg);
+            assert_eq!(check(ends, edges).unwrap_err().code, Class::Arg as c_int);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Waits of ranks, while other ranks of the thread run.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+
+use graphmap_runtime::mpi::Request;
 
 use crate::singleton;
 
@@ -19,8 +22,26 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
 }
 
 /// Polls a future once, without a waker. Use it only for futures that are known to be ready.
+#[inline]
 pub(crate) fn poll_ready<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Waits for a request. One that is done already needs no wait.
+#[inline(always)]
+pub(crate) fn wait_for<R: Request + Unpin>(mut request: R) -> R::Output {
+    if request.is_done()
+        && let Poll::Ready(output) = poll_ready(&mut request)
+    {
+        return output;
+    }
+    let mut output = None;
+    // The wait has no output, because outputs are large, and are copied several times.
+    wait(poll_fn(|context| {
+        let polled = Pin::new(&mut request).poll(context);
+        polled.map(|ready| output = Some(ready))
+    }));
+    output.unwrap_or_else(|| unreachable!())
 }
 
 /// Lets the other ranks of the thread run once.

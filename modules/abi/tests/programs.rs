@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use graphmap_testing::{Need, skip};
+
 /// Folder with the host program and the library under the name that programs look for.
 static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
     let built = Path::new(env!("CARGO_BIN_EXE_graphmap-mpi"))
@@ -583,4 +585,71 @@ fn a_program_is_examined_without_a_run() {
         text.contains("thread-locals of a rank: 0 bytes, private\n"),
         "{text}"
     );
+}
+
+#[test]
+fn errors_of_functions_of_the_program_keep_their_codes() {
+    let errors = compile("errors", "errors.c", Linked::Loadable, &[]);
+    let output = run(&mut host(1, &errors, &[]));
+    let expected = "dup: code\ncancel: code\nget status: class 0\n1 6\nwait: code\nwait: class 19\n\
+                    status: class 0\nsource -1\nstatus: class 0\nsource 5\nstatus: code\nsource 5\n\
+                    truncated: class 19\nstatus: class 15\nstatus: class 0\nstatus: class 15\n\
+                    attach: class 0\nno room: class 1\nroom: class 0\nflush: class 0\n\
+                    detach: class 0\n1 8\nflush: class 0\nno buffer: class 1\n";
+    assert_eq!(said(&output), (expected.to_string(), String::new()));
+}
+
+/// Random programs that run by default: number of ranks, first seed, number of seeds.
+/// `GRAPHMAP_RANDOM_PROGRAMS` has other ones, as three numbers.
+const RANDOM: [[usize; 3]; 3] = [[2, 0, 60], [3, 1000, 40], [4, 2000, 40]];
+/// Number of random programs of a run of `mpiexec`.
+const PART: usize = 20;
+
+#[test]
+fn ranks_of_random_programs_see_the_same_as_on_mpich() {
+    let Some(mpiexec) = std::env::var_os("MPICH_MPIEXEC") else {
+        return skip(Need::LaterMpich, "MPICH_MPIEXEC is not set");
+    };
+    let library = Path::new(&mpiexec).ancestors().nth(2).unwrap().join("lib");
+    let random = compile("random", "random.c", Linked::Executable, &[]);
+    let logs = INSTALLED.join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    let asked = std::env::var("GRAPHMAP_RANDOM_PROGRAMS").map(|text| {
+        let numbers: Vec<usize> = text.split(' ').map(|word| word.parse().unwrap()).collect();
+        vec![numbers.try_into().expect("three numbers")]
+    });
+    for [ranks, first, count] in asked.unwrap_or(RANDOM.to_vec()) {
+        for part in (first..first + count).step_by(PART) {
+            let count = PART.min(first + count - part);
+            let see = |command: &mut Command| {
+                command.arg(&random).arg(&logs);
+                let output = run(command.args([part, count].map(|number| number.to_string())));
+                assert!(output.status.success(), "{command:?}: {:?}", said(&output));
+                let log = |rank| std::fs::read_to_string(logs.join(format!("{rank}.log"))).unwrap();
+                (0..ranks).map(log).collect::<Vec<String>>()
+            };
+            let mut mpich = Command::new(&mpiexec);
+            mpich.args(["-n", &ranks.to_string()]);
+            let expected = see(mpich.env("LD_LIBRARY_PATH", &library));
+            for [variable, value] in [
+                ["GRAPHMAP_SCHEDULERS", "1"],
+                ["GRAPHMAP_SCHEDULERS", "2"],
+                ["GRAPHMAP_SHUFFLE", "1"],
+            ] {
+                let mut ours = Command::new(INSTALLED.join("graphmap-mpi"));
+                let seen = see(ours.arg(ranks.to_string()).env(variable, value));
+                for (rank, (seen, expected)) in seen.iter().zip(&expected).enumerate() {
+                    let mut program = "";
+                    for (seen, expected) in seen.lines().zip(expected.lines()) {
+                        program = seen.strip_prefix("program ").unwrap_or(program);
+                        assert_eq!(
+                            seen, expected,
+                            "rank {rank} of {ranks} in program {program}, {variable}={value}"
+                        );
+                    }
+                    assert_eq!(seen.lines().count(), expected.lines().count());
+                }
+            }
+        }
+    }
 }

@@ -11,7 +11,6 @@ use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{SendMode, Sent};
 use super::probe::{Message, Probing, find_or_yield};
-use super::receive_buffer::ReceiveBuffer;
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
 use super::state::{CommunicatorState, World};
 use super::value::Value;
@@ -120,6 +119,7 @@ impl Communicator {
     }
 
     /// Returns the rank of the caller in this communicator, from 0.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.rank as usize
     }
@@ -130,8 +130,9 @@ impl Communicator {
     }
 
     /// Returns the number of ranks.
+    #[inline]
     pub fn size(&self) -> usize {
-        self.shared.group.size()
+        self.shared.size as usize
     }
 
     /// Returns the name of the communicator in reports, such as "world" or "world.dup". Names need
@@ -327,19 +328,21 @@ impl Communicator {
         tag: i32,
         at: &'static Location<'static>,
     ) -> Sending {
-        self.send_by(|_| Erased::one(value), dest, tag, SendMode::Standard, at)
+        let value = || Erased::one(value);
+        self.send_by(value, None, dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends the message that `value` creates. `value` is called once, also if the send fails. The
-    /// errors are those of [`send`](Self::send), and for a ready send also [`Error::NotReady`].
+    /// Sends the message that `value` creates, with the errors of [`send`](Self::send). A ready send
+    /// may also fail with [`Error::NotReady`].
     ///
-    /// In the fast path, a posted receive on this scheduler matches. Then `value` gets the buffer
-    /// of that receive, and the message is stored directly in the entry of the receive. Otherwise,
-    /// `value` gets `None`.
+    /// In the fast path, a posted receive on this scheduler matches. Then the message is stored
+    /// directly in the entry of the receive. If that has a buffer and `bytes` fit it, they are
+    /// stored there, and `value` is not called. `bytes` must be the content of the message.
     #[inline(always)]
     pub(super) fn send_by(
         &self,
-        value: impl FnOnce(Option<&mut ReceiveBuffer>) -> Erased,
+        value: impl FnOnce() -> Erased,
+        bytes: Option<&[u8]>,
         dest: usize,
         tag: i32,
         mode: SendMode,
@@ -356,15 +359,21 @@ impl Communicator {
             if matching.straight
                 && let Some(entry) = matching.take_posted(member, envelope)
             {
-                let value = value(entry.buffer.as_mut());
-                entry.put(value);
+                if let Some(bytes) = bytes
+                    && let Some(buffer) = &mut entry.buffer
+                    && buffer.put(bytes)
+                {
+                    entry.put(Erased::placed(bytes.len()));
+                } else {
+                    entry.put(value());
+                }
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
                 return Sending::done();
             }
         }
-        self.post(value(None), dest, tag, mode, at)
+        self.post(value(), dest, tag, mode, at)
     }
 
     /// Sends a value like [`send`](Self::send), but completes only when a receive has taken the

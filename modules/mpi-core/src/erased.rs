@@ -359,7 +359,7 @@ impl Erased {
     }
 
     /// Creates an erased value of `count` bytes that are in the buffer of the receive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn placed(count: usize) -> Self {
         Erased::of(wrap(Placed(count)), &PLACED)
     }

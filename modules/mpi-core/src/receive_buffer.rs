@@ -3,7 +3,6 @@
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::erased::Erased;
 use super::packed::Packed;
 
 /// The buffer of a receive, for its entry.
@@ -25,19 +24,18 @@ impl ReceiveBuffer {
         ReceiveBuffer { to, room, put: 0 }
     }
 
-    /// Writes `bytes` to the beginning of the buffer, and returns the value for the receive, which
-    /// has only their number. Writes nothing and returns `None` if they do not fit. The receive
-    /// must still be posted.
+    /// Writes `bytes` to the beginning of the buffer, and returns true. Writes nothing and returns
+    /// false if they do not fit. The receive must still be posted.
     #[inline]
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Erased> {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() > self.room {
-            return None;
+            return false;
         }
         // SAFETY: the bytes fit, and the contract of `new` holds because the receive is not over.
         // The bytes of the sender may overlap the buffer, so this uses `copy`.
         unsafe { ptr::copy(bytes.as_ptr(), self.to.as_ptr(), bytes.len()) };
         self.put = bytes.len();
-        Some(Erased::placed(bytes.len()))
+        true
     }
 
     /// Returns a copy of the bytes that the last call of [`put`](Self::put) wrote. They are empty

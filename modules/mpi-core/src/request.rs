@@ -58,6 +58,7 @@ impl Handle {
     }
 
     /// Returns true if the outcome is known or was already returned, or if the run has ended.
+    #[inline]
     pub(super) fn is_done(&self) -> bool {
         let done = |world: &Rc<World>| {
             let matching = world.matching.borrow();
@@ -308,6 +309,7 @@ impl Request for Sending {
         self.0.is_active()
     }
 
+    #[inline]
     fn is_done(&self) -> bool {
         self.0.is_done()
     }
@@ -328,6 +330,7 @@ macro_rules! as_a_receive {
             self.handle.is_active()
         }
 
+        #[inline]
         fn is_done(&self) -> bool {
             self.handle.is_done()
         }

@@ -28,13 +28,8 @@ impl Communicator {
     #[track_caller]
     pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let mode = SendMode::Standard.of_bytes(size_of_val(&values[..]));
-        self.send_by(
-            |_| Erased::many(values),
-            dest,
-            tag,
-            mode,
-            Location::caller(),
-        )
+        let value = || Erased::many(values);
+        self.send_by(value, None, dest, tag, mode, Location::caller())
     }
 
     /// Sends a vector as [`ssend`](Self::ssend) sends a value: the request completes only when a
@@ -82,11 +77,8 @@ impl Communicator {
     #[inline]
     pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {
         let mode = mode.of_bytes(bytes.len());
-        let value = |buffer: Option<&mut ReceiveBuffer>| {
-            let placed = buffer.and_then(|buffer| buffer.put(bytes));
-            placed.unwrap_or_else(|| Erased::one(Packed::from(bytes)))
-        };
-        self.send_by(value, dest, tag, mode, Location::caller())
+        let value = || Erased::one(Packed::from(bytes));
+        self.send_by(value, Some(bytes), dest, tag, mode, Location::caller())
     }
 
     /// Receives packed bytes as [`recv`](Self::recv), or directly into a buffer. The buffer has
@@ -127,6 +119,7 @@ impl Communicator {
     #[inline]
     pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32, mode: SendMode) -> Sending {
         let mode = mode.of_bytes(packed.len());
-        self.send_by(|_| Erased::one(packed), dest, tag, mode, Location::caller())
+        let value = || Erased::one(packed);
+        self.send_by(value, None, dest, tag, mode, Location::caller())
     }
 }

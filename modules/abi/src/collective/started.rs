@@ -45,10 +45,6 @@ impl<R: 'static, F: FnOnce(R) -> Done + 'static> Started for Stored<R, F> {
         })
     }
 
-    fn is_done(&self) -> bool {
-        self.call.is_done()
-    }
-
     fn disarm(&mut self) {
         core::Request::disarm(&mut self.call);
     }

@@ -20,6 +20,9 @@ struct Block {
 enum Body {
     /// Bytes in a row.
     Bytes(usize),
+    /// Many single runs: their offsets and lengths. They take less memory than blocks, which is read
+    /// for each copy.
+    Rows(Rc<[(isize, usize)]>),
     Blocks(Rc<[Block]>),
 }
 
@@ -90,7 +93,22 @@ impl Builder {
     }
 
     pub(super) fn build(self) -> Layout {
-        Layout(self.0.into())
+        let row = |block: &Block| match block.body {
+            Body::Bytes(length) if block.times == 1 => Some((block.offset, length)),
+            _ => None,
+        };
+        if self.0.len() <= FEW {
+            return Layout(self.0.into());
+        }
+        match self.0.iter().map(row).collect() {
+            Some(rows) => Layout(Rc::new([Block {
+                offset: 0,
+                times: 1,
+                step: 0,
+                body: Body::Rows(rows),
+            }])),
+            None => Layout(self.0.into()),
+        }
     }
 }
 
@@ -124,14 +142,14 @@ impl Layout {
         }
     }
 
-    /// Calls `copy` for the runs of bytes of `count` copies at distances of `extent`, until it
-    /// returns false.
-    fn runs(&self, count: usize, extent: isize, mut copy: impl FnMut(Runs) -> bool) {
+    /// Visits the runs of bytes of `count` copies at distances of `extent`, until a visit returns
+    /// false.
+    fn visit(&self, count: usize, extent: isize, visitor: &mut impl Visitor) {
         if let [one] = &*self.0
             && let Body::Bytes(length) = one.body
             && one.times == 1
         {
-            copy(Runs {
+            visitor.visit(Runs {
                 offset: one.offset,
                 length,
                 times: count,
@@ -140,7 +158,7 @@ impl Layout {
             return;
         }
         for at in 0..count as isize {
-            if !walk(&self.0, at * extent, &mut copy) {
+            if !walk(&self.0, at * extent, visitor) {
                 return;
             }
         }
@@ -151,13 +169,7 @@ impl Layout {
     /// # Safety
     /// The data must be readable, and the row must have room for it.
     pub(super) unsafe fn pack(&self, from: *const u8, count: usize, extent: isize, to: *mut u8) {
-        let mut to = to;
-        self.runs(count, extent, |runs| {
-            // SAFETY: guaranteed by the caller. The runs are part of the data.
-            unsafe { runs.copy(Way::Pack(from, to)) };
-            to = to.wrapping_add(runs.length * runs.times);
-            true
-        });
+        self.visit(count, extent, &mut Pack { from, to });
     }
 
     /// Copies a row of bytes to `count` copies at distances of `extent`, until one of them ends.
@@ -172,42 +184,145 @@ impl Layout {
         count: usize,
         extent: isize,
     ) -> usize {
-        let mut done = 0;
-        self.runs(count, extent, |mut runs| {
-            let rest = &from[done..];
-            let whole = runs.length * runs.times;
-            if rest.len() < whole {
-                runs.times = rest.len() / runs.length;
-            }
-            // SAFETY: guaranteed by the caller, and `rest` has the bytes of these runs.
-            unsafe { runs.copy(Way::Unpack(rest.as_ptr(), to)) };
-            let copied = runs.length * runs.times;
-            done += copied;
-            if copied == whole {
-                return true;
-            }
-            let part = &rest[copied..];
-            let at = to.wrapping_offset(runs.offset + runs.times as isize * runs.step);
-            // SAFETY: the part is less than a run.
-            unsafe { std::ptr::copy(part.as_ptr(), at, part.len()) };
-            done += part.len();
-            false
-        });
-        done
+        let mut unpack = Unpack { from, to, done: 0 };
+        self.visit(count, extent, &mut unpack);
+        unpack.done
     }
 }
 
-fn walk(blocks: &[Block], base: isize, copy: &mut impl FnMut(Runs) -> bool) -> bool {
-    blocks.iter().all(|block| match &block.body {
-        Body::Bytes(length) => copy(Runs {
-            offset: base + block.offset,
-            length: *length,
-            times: block.times,
-            step: block.step,
-        }),
-        Body::Blocks(inner) => (0..block.times as isize)
-            .all(|at| walk(inner, base + block.offset + at * block.step, copy)),
-    })
+fn walk(blocks: &[Block], base: isize, visitor: &mut impl Visitor) -> bool {
+    for block in blocks {
+        let goes_on = match &block.body {
+            Body::Bytes(length) => visitor.visit(Runs {
+                offset: base + block.offset,
+                length: *length,
+                times: block.times,
+                step: block.step,
+            }),
+            Body::Rows(rows) => (0..block.times as isize).all(|at| {
+                let base = base + block.offset + at * block.step;
+                rows.iter().all(|&(offset, length)| {
+                    visitor.visit(Runs {
+                        offset: base + offset,
+                        length,
+                        times: 1,
+                        step: 0,
+                    })
+                })
+            }),
+            Body::Blocks(inner) => (0..block.times as isize)
+                .all(|at| walk(inner, base + block.offset + at * block.step, visitor)),
+        };
+        if !goes_on {
+            return false;
+        }
+    }
+    true
+}
+
+/// Gets the runs of a layout in order. The creator guarantees that the runs may be copied.
+trait Visitor {
+    /// Copies runs. Returns false if no further ones are to be copied.
+    fn visit(&mut self, runs: Runs) -> bool;
+}
+
+/// Copies from elements to a row.
+struct Pack {
+    from: *const u8,
+    to: *mut u8,
+}
+
+impl Visitor for Pack {
+    #[inline(always)]
+    fn visit(&mut self, runs: Runs) -> bool {
+        // SAFETY: guaranteed by the creator. The runs are part of the data.
+        unsafe { runs.copy(Way::Pack(self.from, self.to)) };
+        self.to = self.to.wrapping_add(runs.length * runs.times);
+        true
+    }
+}
+
+/// Copies from a row to elements, until the row ends.
+struct Unpack<'a> {
+    from: &'a [u8],
+    to: *mut u8,
+    done: usize,
+}
+
+impl Visitor for Unpack<'_> {
+    #[inline(always)]
+    fn visit(&mut self, runs: Runs) -> bool {
+        let (rest, whole) = (&self.from[self.done..], runs.length * runs.times);
+        if rest.len() < whole {
+            self.end(runs);
+            return false;
+        }
+        // SAFETY: guaranteed by the creator, and `rest` has the bytes of these runs.
+        unsafe { runs.copy(Way::Unpack(rest.as_ptr(), self.to)) };
+        self.done += whole;
+        true
+    }
+}
+
+impl Unpack<'_> {
+    /// Copies the rest of the row, which is shorter than the runs.
+    #[cold]
+    fn end(&mut self, mut runs: Runs) {
+        let rest = &self.from[self.done..];
+        runs.times = rest.len() / runs.length;
+        let part = &rest[runs.length * runs.times..];
+        let at = runs.offset + runs.times as isize * runs.step;
+        let at = self.to.wrapping_offset(at);
+        // SAFETY: as above. The part is less than a run.
+        unsafe {
+            runs.copy(Way::Unpack(rest.as_ptr(), self.to));
+            std::ptr::copy(part.as_ptr(), at, part.len());
+        }
+        self.done = self.from.len();
+    }
+}
+
+/// Largest number of bytes that are copied without a call of `memmove`.
+const SHORT: usize = 128;
+
+/// Copies bytes. They do not overlap.
+///
+/// # Safety
+/// The source must be readable, and the target writable.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    /// Copies the first and the last bytes. The parts may overlap.
+    ///
+    /// # Safety
+    /// As for [`copy`]. There must be at least as many bytes as `T` has.
+    #[inline(always)]
+    unsafe fn ends<T>(from: *const u8, to: *mut u8, length: usize) {
+        let last = length - size_of::<T>();
+        for at in [0, last] {
+            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                to.cast::<T>()
+                    .write_unaligned(from.cast::<T>().read_unaligned())
+            };
+        }
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match length {
+            8..=16 => ends::<u64>(from, to, length),
+            17..=32 => ends::<u128>(from, to, length),
+            33..=SHORT => {
+                for at in (0..length - 32).step_by(16) {
+                    let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
+                    ends::<u128>(from, to, 16);
+                }
+                let rest = length - 32;
+                ends::<u128>(from.wrapping_add(rest), to.wrapping_add(rest), 32);
+            }
+            _ => std::ptr::copy(from, to, length),
+        }
+    }
 }
 
 /// Runs of equal length at regular distances.
@@ -233,8 +348,22 @@ impl Runs {
     ///
     /// # Safety
     /// The source must be readable, and the target writable.
-    #[inline]
+    #[inline(always)]
     unsafe fn copy(self, way: Way) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self.times {
+                1 => self.each::<0>(way),
+                _ => self.copy_several(way),
+            }
+        }
+    }
+
+    /// Copies several runs.
+    ///
+    /// # Safety
+    /// As for [`Runs::copy`].
+    unsafe fn copy_several(self, way: Way) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match self.length {
@@ -272,7 +401,7 @@ impl Runs {
                 ),
             };
             // SAFETY: guaranteed by the caller.
-            unsafe { std::ptr::copy(from, to, length) };
+            unsafe { copy(from, to, length) };
         }
     }
 }
@@ -335,6 +464,28 @@ mod tests {
             packed(&nested, 2, 30),
             [5, 6, 1, 15, 16, 11, 35, 36, 31, 45, 46, 41]
         );
+    }
+
+    #[test]
+    fn many_single_runs_are_packed_and_unpacked_in_order() {
+        let mut builder = Builder::default();
+        let ends = |at: isize| (at * 9, 1 + at as usize % 3);
+        for (offset, length) in (0..10).map(ends) {
+            builder.add(&Layout::bytes(length), offset, 1, 0);
+        }
+        let layout = builder.build();
+        assert_eq!(layout.0.len(), 1);
+        let row = packed(&repeated(&layout, 1, 1, 0), 1, 0);
+        let bytes = (0..10)
+            .map(ends)
+            .flat_map(|(offset, length)| (offset as u8 + 1..).take(length));
+        assert_eq!(row, bytes.collect::<Vec<_>>());
+        let mut memory = [0; 100];
+        // SAFETY: the layout is within the first 100 bytes.
+        let done = unsafe { layout.unpack(&row[..17], memory.as_mut_ptr(), 1, 0) };
+        let last = memory.iter().rposition(|&byte| byte > 0);
+        assert_eq!((done, last), (17, Some(73)));
+        assert_eq!((memory[9], memory[10], memory[74]), (row[1], row[2], 0));
     }
 
     #[test]
