@@ -492,6 +492,7 @@ const ABI: &[&str] = &[
     "convert",
     "environment",
     "errhandler_calls",
+    "removed",
     "generalized",
     "output",
     "unimplemented",
