@@ -51,8 +51,8 @@ def call(command, **options):
         sys.exit(f"error: {shlex.join(command)} failed")
 
 
-def prepare(folders):
-    """Downloads and compiles what is missing."""
+def install():
+    """Installs MPICH 5.0.2 with its compiler, adds it to PATH, and returns its folder."""
     os.makedirs(WORK, exist_ok=True)
     mpich = os.path.join(WORK, "mpich")
     if not os.path.exists(os.path.join(mpich, "bin", "mpicc_abi")):
@@ -60,17 +60,28 @@ def prepare(folders):
         call([sys.executable, "-m", "venv", mpich])
         call([os.path.join(mpich, "bin", "pip"), "install", "--quiet", "mpich==5.0.2"])
     os.environ["PATH"] = os.path.join(mpich, "bin") + os.pathsep + os.environ["PATH"]
+    return mpich
+
+
+def fetch(source, sha256):
+    """Downloads an archive, checks it, and unpacks it in the folder of this script's files."""
+    archive = os.path.join(WORK, os.path.basename(source))
+    if not os.path.exists(archive):
+        say(f"downloading {source}")
+        urllib.request.urlretrieve(source, archive + ".part")
+        os.rename(archive + ".part", archive)
+    with open(archive, "rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+            sys.exit(f"error: {archive} is not the archive of Debian: remove it")
+    call(["tar", "-xf", archive, "-C", WORK])
+
+
+def prepare(folders):
+    """Downloads and compiles what is missing."""
+    mpich = install()
     suite = os.path.join(WORK, "mpich-4.0.2", "test", "mpi")
     if not os.path.exists(os.path.join(suite, "configure")):
-        archive = os.path.join(WORK, "mpich.tar.xz")
-        if not os.path.exists(archive):
-            say(f"downloading {SOURCE}")
-            urllib.request.urlretrieve(SOURCE, archive + ".part")
-            os.rename(archive + ".part", archive)
-        with open(archive, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
-                sys.exit(f"error: {archive} is not the archive of Debian: remove it")
-        call(["tar", "-xf", archive, "-C", WORK])
+        fetch(SOURCE, SHA256)
     build = os.path.join(WORK, "build")
     if not os.path.exists(os.path.join(build, "util", "Makefile")):
         say("configuring the suite")

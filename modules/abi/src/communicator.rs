@@ -1,6 +1,7 @@
 //! Communicators of a rank, by their handles.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -73,6 +74,9 @@ pub(crate) struct Communicators {
     alone: OnceCell<Rc<Communicator>>,
     /// A communicator that is being created has a handle without an object.
     table: RefCell<Table<Option<Rc<Communicator>>>>,
+    /// Error handlers of duplicates that are being created, by their handles. A program may set
+    /// one before it waits for the duplication, as other MPI libraries permit.
+    duplicates: RefCell<HashMap<usize, Handler>>,
 }
 
 impl Part for Communicators {
@@ -220,6 +224,15 @@ impl Communicators {
         communicator
     }
 
+    /// Sets the error handler of a communicator or of a duplicate that is being created. Returns
+    /// the previous one.
+    pub(crate) fn set_handler(&self, comm: Comm, handler: Handler) -> Done<Handler> {
+        if let Some(duplicate) = self.duplicates.borrow_mut().get_mut(&comm.0) {
+            return Ok(std::mem::replace(duplicate, handler));
+        }
+        Ok(self.get(comm)?.handler.replace(handler))
+    }
+
     /// Adds a communicator, and returns its handle.
     pub(crate) fn add(&self, ranks: Ranks) -> Done<Comm> {
         let handle = self.reserve()?;
@@ -314,7 +327,6 @@ type Copying = Pin<Box<dyn Future<Output = Result<Ranks, core::Error>>>>;
 struct Duplication {
     copying: Copying,
     handle: Comm,
-    handler: Handler,
     hints: Pairs,
     /// Copies of the attributes, until the communicator exists.
     attributes: Values,
@@ -336,11 +348,16 @@ impl Duplication {
         }
         let mut known = Pairs::default();
         known.update(&hints, is_hint);
+        let communicators = Communicators::of(this);
+        let handle = communicators.reserve()?;
         let handler = parent.handler.borrow().clone();
+        communicators
+            .duplicates
+            .borrow_mut()
+            .insert(handle.0, handler);
         Ok(Duplication {
             copying,
-            handle: Communicators::of(this).reserve()?,
-            handler,
+            handle,
             hints: known,
             attributes,
             topology: parent.topology.clone(),
@@ -351,6 +368,7 @@ impl Duplication {
     fn poll_for(&mut self, this: &Rank, context: &mut Context<'_>) -> Poll<Done> {
         let made = std::task::ready!(self.copying.as_mut().poll(context));
         let communicators = &Communicators::of(this);
+        let handler = communicators.duplicates.borrow_mut().remove(&self.handle.0);
         let made = match made {
             Ok(ranks) => communicators.set(self.handle, ranks),
             Err(error) => {
@@ -358,7 +376,9 @@ impl Duplication {
                 return Poll::Ready(Err(error.into()));
             }
         };
-        made.handler.replace(self.handler.clone());
+        if let Some(handler) = handler {
+            made.handler.replace(handler);
+        }
         made.hints.replace(std::mem::take(&mut self.hints));
         made.attributes.take(&self.attributes);
         if let Some(topology) = self.topology.take() {

@@ -313,6 +313,9 @@ impl Codes {
         if defined.codes > 0 {
             return fail!(Other, "the error class {code} has error codes");
         }
+        if !defined.text.is_empty() {
+            return fail!(Other, "the error code {code} has an error string");
+        }
         if let Some(class) = defined.class
             && let Ok(class) = self.get_mut(class)
         {

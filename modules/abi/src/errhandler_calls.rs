@@ -67,9 +67,8 @@ export! {
         put(errhandler, Errhandler::NULL)
     };
     fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) on comm => |this| {
-        let by = Communicators::of(this).get(comm)?;
         let handler = Errhandlers::of(this).get(errhandler, Kind::Comm)?;
-        let before = by.handler.replace(handler);
+        let before = Communicators::of(this).set_handler(comm, handler)?;
         drop(before);
         Ok(())
     };

@@ -50,6 +50,7 @@ mod point_to_point;
 mod probe;
 mod process;
 mod rank;
+mod removed;
 mod report;
 mod request;
 mod session;

@@ -1119,6 +1119,18 @@ GRAPHMAP_MPI(int, MPI_Win_wait, (MPI_Win win))
 GRAPHMAP_MPI(double, MPI_Wtick, (void))
 GRAPHMAP_MPI(double, MPI_Wtime, (void))
 
+/* Functions that MPI-3.0 removed. */
+GRAPHMAP_MPI(int, MPI_Address, (void *location, MPI_Aint *address))
+GRAPHMAP_MPI(int, MPI_Errhandler_create, (MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler))
+GRAPHMAP_MPI(int, MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler *errhandler))
+GRAPHMAP_MPI(int, MPI_Errhandler_set, (MPI_Comm comm, MPI_Errhandler errhandler))
+GRAPHMAP_MPI(int, MPI_Type_extent, (MPI_Datatype datatype, MPI_Aint *extent))
+GRAPHMAP_MPI(int, MPI_Type_hindexed, (int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype))
+GRAPHMAP_MPI(int, MPI_Type_hvector, (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype))
+GRAPHMAP_MPI(int, MPI_Type_lb, (MPI_Datatype datatype, MPI_Aint *displacement))
+GRAPHMAP_MPI(int, MPI_Type_struct, (int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype *newtype))
+GRAPHMAP_MPI(int, MPI_Type_ub, (MPI_Datatype datatype, MPI_Aint *displacement))
+
 #undef GRAPHMAP_MPI
 
 #ifdef __cplusplus

@@ -19,7 +19,8 @@ fn declared(header: &str) -> BTreeSet<String> {
 fn the_functions_of_the_header_are_exported() {
     let header = concat!(env!("CARGO_MANIFEST_DIR"), "/src/mpi.h");
     let functions = declared(&fs::read_to_string(header).unwrap());
-    assert_eq!(functions.len(), 667);
+    // Those of MPI-5.0, and ten that MPI-3.0 removed.
+    assert_eq!(functions.len(), 667 + 10);
     let profiled = functions.iter().map(|name| format!("P{name}"));
     let expected: BTreeSet<String> = profiled.chain(functions.iter().cloned()).collect();
 

@@ -491,6 +491,7 @@ const ABI: &[&str] = &[
     "convert",
     "environment",
     "errhandler_calls",
+    "removed",
     "generalized",
     "output",
     "unimplemented",

@@ -36,6 +36,24 @@ pub(crate) fn elements(
     Ok(elements)
 }
 
+/// Checks the arguments of elements at an offset in bytes, which is absolute if the address is
+/// `MPI_BOTTOM`.
+///
+/// # Errors
+/// The errors of [`elements`].
+fn elements_at(
+    this: &Rank,
+    address: *const c_void,
+    offset: isize,
+    count: i64,
+    of: Datatype,
+) -> Done<Elements> {
+    match address == IN_PLACE {
+        true => elements(this, address, count, of),
+        false => elements(this, address.wrapping_byte_offset(offset), count, of),
+    }
+}
+
 /// Checks that the elements that a rank sends are not at the address of the received elements.
 ///
 /// # Errors
@@ -132,9 +150,7 @@ impl Blocks {
             // SAFETY: the arrays have an item for this rank.
             let (count, at) =
                 unsafe { ((*counts.add(rank)).get(), (*displacements.add(rank)).get()) };
-            let mut block = elements(this, address, count, of)?;
-            block.address = block.address.wrapping_offset(at as isize * extent);
-            Ok(block)
+            elements_at(this, address, at as isize * extent, count, of)
         });
         Ok(Blocks::Each(each.collect::<Done<_>>()?))
     }
@@ -165,9 +181,7 @@ impl Blocks {
                 (count.get(), at.get(), *of.add(rank))
             };
             let of = if count == 0 { Datatype::BYTE } else { of };
-            let mut block = elements(this, address, count, of)?;
-            block.address = block.address.wrapping_offset(at as isize);
-            Ok(block)
+            elements_at(this, address, at as isize, count, of)
         });
         Ok(Blocks::Each(each.collect::<Done<_>>()?))
     }
@@ -185,10 +199,9 @@ impl Blocks {
         let extent = Datatypes::of(this).get(of)?.extent;
         let mut before = 0;
         let each = counts.iter().map(|&count| {
-            let mut block = elements(this, address, count, of)?;
-            block.address = block.address.wrapping_offset(before as isize * extent);
+            let at = before as isize * extent;
             before += count;
-            Ok(block)
+            elements_at(this, address, at, count, of)
         });
         Ok(Blocks::Each(each.collect::<Done<_>>()?))
     }

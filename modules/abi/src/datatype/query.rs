@@ -7,7 +7,7 @@ use super::predefined;
 use super::recipe::Combiner;
 use super::{Recipe, Type};
 use crate::abi::{Aint, Count, Datatype, MAX_OBJECT_NAME, UNDEFINED};
-use crate::arguments::write_text;
+use crate::arguments::{put, write_text};
 use crate::datatype::Datatypes;
 use crate::error::{Done, fail};
 use crate::rank::Part as _;
@@ -125,6 +125,16 @@ export! {
     fn MPI_Type_get_extent_x(
         datatype: Datatype, lower: *mut Aint, extent: *mut Aint,
     ) on World => |this| get_extent(this, datatype, lower, extent);
+    // MPI-3.0 removed these three functions.
+    fn MPI_Type_extent(datatype: Datatype, extent: *mut Aint) on World => |this| {
+        put(extent, Datatypes::of(this).any(datatype)?.extent)
+    };
+    fn MPI_Type_lb(datatype: Datatype, lower: *mut Aint) on World => |this| {
+        put(lower, Datatypes::of(this).any(datatype)?.bounds.lower)
+    };
+    fn MPI_Type_ub(datatype: Datatype, upper: *mut Aint) on World => |this| {
+        put(upper, Datatypes::of(this).any(datatype)?.bounds.upper)
+    };
     fn MPI_Type_get_true_extent(
         datatype: Datatype, lower: *mut Aint, extent: *mut Aint,
     ) on World => |this| get_true_extent(this, datatype, lower, extent);
