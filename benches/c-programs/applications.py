@@ -287,6 +287,14 @@ def read_numbers():
     return numbers
 
 
+def write_numbers(all_numbers):
+    with open(NUMBERS, "w") as file:
+        file.write("# Numbers that MPICH 5.0.2 computes. Made by applications.py --mpich.\n")
+        for key, numbers in all_numbers.items():
+            words = " ".join(f"{name}={value!r}" for name, value in numbers.items())
+            file.write(f"{key}: {words}\n" if words else "")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--mpich", action="store_true")
@@ -310,6 +318,7 @@ def main():
                 numbers, seconds = check(options.mpich, ranks)
                 if options.mpich:
                     all_numbers[key] = numbers
+                    write_numbers(all_numbers)
                 else:
                     compare(numbers, all_numbers.get(key, {}))
                 result = "passed"
@@ -317,13 +326,6 @@ def main():
                 failures += 1
                 result = f"failed: {' '.join(str(wrong).split())}"
             print(f"| {case} | {ranks} | {result} | {seconds:.1f} |", flush=True)
-    if options.mpich:
-        with open(NUMBERS, "w") as file:
-            file.write("# Numbers that MPICH 5.0.2 computes. Made by applications.py --mpich.\n")
-            for key, numbers in all_numbers.items():
-                if numbers:
-                    words = " ".join(f"{name}={value!r}" for name, value in numbers.items())
-                    file.write(f"{key}: {words}\n")
     return int(failures > 0)
 
 

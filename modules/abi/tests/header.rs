@@ -1,4 +1,4 @@
-//! Compares the header with that of MPICH, which has the same ABI.
+//! Compares the header with the one of MPICH, which has the same ABI.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
