@@ -1,4 +1,4 @@
-//! Compares the functions that the library exports with the declarations of its header.
+//! Compares the exported functions of the library with the declarations of its header.
 
 use std::collections::BTreeSet;
 use std::fs;

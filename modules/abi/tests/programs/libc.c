@@ -1,4 +1,4 @@
-/* Ranks use functions of the C library that have state, and wait for each other between calls. */
+/* Ranks use stateful functions of the C library, and wait for each other between calls. */
 #include <getopt.h>
 #include <mpi.h>
 #include <stdio.h>
