@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "two") || strcmp(strtok(0, ","), "three") || strtok(0, ","))
         printf("rank %d: strtok: %s\n", rank, word);
 
-    /* The numbers are those of a program of its own. */
+    /* The numbers are the same as in an ordinary run. */
     int values[4];
     values[0] = first;
     srand(rank + 1);
