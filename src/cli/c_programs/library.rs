@@ -158,6 +158,10 @@ fn cannot_write(folder: &Path, error: &io::Error, session: &mut Session<'_>) -> 
     session.fail(Exit::Usage, error)
 }
 
+/// End of the manifest of the library: it is not part of a workspace around the data folder, and is
+/// built as the library is that the book measures.
+const MANIFEST: &str = "\n[workspace]\n\n[profile.release]\nlto = \"thin\"\n";
+
 /// Writes the sources of the library and of the packages that it depends on.
 fn write_package(folder: &Path) -> io::Result<()> {
     for (path, text) in bundled::files() {
@@ -172,7 +176,9 @@ fn write_package(folder: &Path) -> io::Result<()> {
         }
         fs::write(path, text)?;
     }
-    Ok(())
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    fs::write(manifest, text + MANIFEST)
 }
 
 /// Returns a script that calls a verb of the command with the library in a folder. The command need
