@@ -25,8 +25,8 @@ pub(crate) fn is_program(path: &Path) -> bool {
 }
 
 /// Returns true if `graphmap run` is to run a file as a compiled program: if it is one, or if the
-/// number of ranks was stated for a file of another kind. The host program then reports what is
-/// wrong with the file.
+/// number of ranks was stated for a file of another kind. The host program then reports the
+/// error in the file.
 pub(crate) fn is_run(args: &RunArgs, session: &Session<'_>) -> bool {
     let file = &args.file;
     let is_graph = || {

@@ -1,4 +1,4 @@
-//! A rank as a process of the run: its stack, and what changes when it runs.
+//! A rank as a process of the run: its stack, and the state of its thread.
 
 use std::cell::RefCell;
 use std::pin::Pin;

@@ -118,7 +118,7 @@ enum Which {
     Some,
 }
 
-/// What a call does with requests.
+/// Kind of a call on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     /// Waits until there are enough complete ones, and completes them.
@@ -134,7 +134,7 @@ enum How {
 struct Found {
     complete: usize,
     pending: usize,
-    /// True if the call can return what it is for.
+    /// True if the condition of the call is met, so that it can return.
     is_enough: bool,
 }
 

@@ -227,16 +227,23 @@ export! {
     };
 }
 
+/// Writes the lower bound and the extent of a datatype.
+///
+/// # Safety
+/// As for [`put`].
 unsafe fn get_extent(this: &Rank, datatype: Datatype, lower: *mut Aint, extent: *mut Aint) -> Done {
     let of = Datatypes::of(this).any(datatype)?;
-    // SAFETY: the caller passes pointers to write to.
+    // SAFETY: guaranteed by the caller.
     unsafe {
-        lower.write(of.bounds.lower);
-        extent.write(of.extent);
+        put(lower, of.bounds.lower)?;
+        put(extent, of.extent)
     }
-    Ok(())
 }
 
+/// Writes the true lower bound and the true extent of a datatype.
+///
+/// # Safety
+/// As for [`put`].
 unsafe fn get_true_extent(
     this: &Rank,
     datatype: Datatype,
@@ -244,10 +251,9 @@ unsafe fn get_true_extent(
     extent: *mut Aint,
 ) -> Done {
     let of = Datatypes::of(this).any(datatype)?;
-    // SAFETY: the caller passes pointers to write to.
+    // SAFETY: guaranteed by the caller.
     unsafe {
-        lower.write(of.bounds.true_lower);
-        extent.write(of.bounds.true_upper - of.bounds.true_lower);
+        put(lower, of.bounds.true_lower)?;
+        put(extent, of.bounds.true_upper - of.bounds.true_lower)
     }
-    Ok(())
 }

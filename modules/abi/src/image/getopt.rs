@@ -30,7 +30,7 @@ impl LongOption {
     }
 }
 
-/// What happens to arguments that are not options.
+/// Treatment of arguments that are not options.
 #[derive(Clone, Copy, PartialEq, Default)]
 enum Order {
     /// They move behind the options.
@@ -52,7 +52,7 @@ struct Position {
     /// Range of the arguments that were skipped because they are not options.
     first: usize,
     last: usize,
-    /// The last value of `optopt`. The C library ignores what the program has assigned.
+    /// The last value of `optopt`. The C library ignores values that the program has assigned.
     option: c_int,
 }
 

@@ -74,7 +74,7 @@ impl Refused {
         }
     }
 
-    /// Returns what is wrong with a program.
+    /// Returns the message of the diagnostic about a program.
     pub(super) fn message(&self, program: &str) -> String {
         match self {
             Refused::Unreadable(error) => format!("`{program}` cannot be read: {error}"),
@@ -107,7 +107,7 @@ impl Refused {
         }
     }
 
-    /// Returns what the user can do.
+    /// Returns advice for the user.
     fn help(&self) -> Vec<String> {
         let one = |text: &str| vec![text.to_string()];
         match self {

@@ -21,7 +21,7 @@ pub(crate) struct Topology {
     pub(crate) arrivals: Vec<usize>,
 }
 
-/// Kind of a topology, with what the calls of that kind return.
+/// Kind of a topology, with the results of the calls of that kind.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Cart(Grid),

@@ -1,7 +1,7 @@
 /* Random programs: random DIRECTORY FIRST COUNT [STEP].
  *
  * Each seed from FIRST on is a program of several steps, which all ranks derive from the seed in the
- * same way. Each rank writes what it sees to DIRECTORY/RANK.log. The logs do not depend on the
+ * same way. Each rank writes its results to DIRECTORY/RANK.log. The logs do not depend on the
  * implementation of MPI. With STEP, the programs have only this step. */
 #include <mpi.h>
 #include <stdarg.h>
