@@ -10,6 +10,7 @@
 //! unless it waits in a system call, which the signal could interrupt.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -57,6 +58,17 @@ static THREADS: Mutex<Vec<&'static Ranks>> = Mutex::new(Vec::new());
 
 thread_local! {
     static OWN: Cell<Option<&'static Ranks>> = const { Cell::new(None) };
+}
+
+/// Ranks by the addresses at which their programs are loaded.
+static IMAGES: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+/// Records the address at which the program of a rank is loaded. The rank runs on this thread.
+pub(crate) fn set_loaded(rank: usize, base: usize) {
+    let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    images.insert(base, rank);
+    drop(images);
+    set_running(Some((rank, base)));
 }
 
 fn register() -> &'static Ranks {
@@ -315,10 +327,15 @@ impl Stop {
         let signal = SIGNALS
             .iter()
             .find(|(number, _)| *number as usize == self.signal);
-        let place = self.place();
+        let owner = self.owner();
+        let place = self.place(owner.map_or(self.base, |(base, _)| base));
         match (signal, self.rank) {
             (Some((_, name)), NO_RANK) => {
-                eprintln!("error: a thread that is not a rank received {name} {place}");
+                let whose = match owner {
+                    Some((_, rank)) => format!("of rank {rank}"),
+                    None => "that is not a rank".to_string(),
+                };
+                eprintln!("error: a thread {whose} received {name} {place}");
             }
             (Some((_, name)), rank) => eprintln!("error: rank {rank} received {name} {place}"),
             // The rank has let others run in the meantime.
@@ -331,12 +348,24 @@ impl Stop {
         }
     }
 
-    /// Returns the innermost place in the program, and the library of the interrupted instruction
-    /// if it is not in the program.
-    fn place(&self) -> String {
+    /// Returns the program that a thread of no rank runs: the address at which it is loaded, and its
+    /// rank.
+    fn owner(&self) -> Option<(usize, usize)> {
+        if self.rank != NO_RANK {
+            return None;
+        }
+        let images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let frames = self.frames[..self.count].iter();
+        let found = frames.filter_map(|&frame| images.get_key_value(&object_of(frame).0));
+        found.map(|(&base, &rank)| (base, rank)).next()
+    }
+
+    /// Returns the innermost place in the program that is loaded at `base`, and the library of the
+    /// interrupted instruction if it is not in the program.
+    fn place(&self, base: usize) -> String {
         let frames = &self.frames[..self.count];
         let (object, name) = object_of(frames[0]);
-        match place_of(frames, self.base) {
+        match place_of(frames, base) {
             Some((0, place)) => format!("in {place}"),
             Some((_, place)) if object == 0 => format!("at {:#x}, called from {place}", frames[0]),
             Some((_, place)) => format!("in {name}, called from {place}"),

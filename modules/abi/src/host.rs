@@ -92,6 +92,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     if let Err(error) = crash::watch(path.to_path_buf()) {
         usage(&format!("cannot handle signals: {error}"));
     }
+    set_name(&all[2]);
     let arguments = Arc::new(Arguments(all[2..].to_vec()));
     let path = program.path.clone();
     let explain = |error: &mut RunError| report::explain(error, &path);
@@ -104,6 +105,19 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     // The destructors of the programs must not run here: they belong to ranks that have ended.
     // SAFETY: this function never returns.
     unsafe { libc::_exit(code.into()) }
+}
+
+/// Makes messages of the C library, for example by `assert`, begin with the name of the program.
+/// Must be called before the first rank runs.
+fn set_name(program: &CStr) {
+    let path = program.to_owned().into_raw();
+    let folders = program.to_bytes().iter().rposition(|&byte| byte == b'/');
+    // SAFETY: the name is a part of the path, which is never freed. Nothing uses the variables
+    // meanwhile.
+    unsafe {
+        program_invocation_name = path;
+        program_invocation_short_name = path.add(folders.map_or(0, |at| at + 1));
+    }
 }
 
 fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Network {
@@ -149,7 +163,7 @@ fn run(rank: &Rc<Rank>, program: &Arc<Program>, arguments: &Arguments) -> Ended 
     let (texts, variables) = (texts.leak(), variables.leak());
     let entry = image.entry_point();
     rank.base.set(image.base());
-    crash::set_running(Some((rank.number(), image.base())));
+    crash::set_loaded(rank.number(), image.base());
     OwnImage::of(rank).0.set(Some(Box::leak(Box::new(image))));
     // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
     unsafe { entry.start(texts, variables) }
@@ -157,4 +171,6 @@ fn run(rank: &Rc<Rank>, program: &Arc<Program>, arguments: &Arguments) -> Ended 
 
 unsafe extern "C" {
     static environ: *mut *mut c_char;
+    static mut program_invocation_name: *mut c_char;
+    static mut program_invocation_short_name: *mut c_char;
 }

@@ -111,14 +111,16 @@ impl Lines {
     /// Adds bytes, and writes all complete lines. Errors of standard output are returned.
     fn add(&self, rank: usize, bytes: &[u8]) -> io::Result<()> {
         let mut line = self.line.borrow_mut();
-        line.extend_from_slice(bytes);
-        match line.iter().rposition(|&byte| byte == b'\n') {
-            Some(end) => {
-                let rest = line.split_off(end + 1);
-                write(rank, &std::mem::replace(&mut *line, rest))
-            }
-            None => Ok(()),
+        let end = bytes.iter().rposition(|&byte| byte == b'\n');
+        let (lines, rest) = bytes.split_at(end.map_or(0, |end| end + 1));
+        let mut written = Ok(());
+        if !lines.is_empty() {
+            line.extend_from_slice(lines);
+            written = write(rank, &line);
+            line.clear();
         }
+        line.extend_from_slice(rest);
+        written
     }
 
     /// Writes the incomplete line.

@@ -37,12 +37,12 @@ pub(crate) fn record_status(status: c_int) {
     let _ = STATUS.compare_exchange(0, status, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Returns the exit status of the first rank that has failed with one.
+/// Returns the exit status of the first rank that has failed with one, unless it would be 0.
 pub(crate) fn status() -> Option<u8> {
-    match STATUS.load(Ordering::Relaxed) {
+    // The system keeps the low byte, too.
+    match STATUS.load(Ordering::Relaxed) as u8 {
         0 => None,
-        // As the system does.
-        status => Some(status as u8),
+        status => Some(status),
     }
 }
 

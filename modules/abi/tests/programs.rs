@@ -116,6 +116,13 @@ fn globals_are_private_and_the_status_is_that_of_the_rank() {
         text.contains("rank 1) failed: exited with status 5"),
         "{text}"
     );
+    // The system keeps the low byte of a status.
+    for argument in ["256", "thread"] {
+        let output = run(&mut host(3, &ring, &[argument]));
+        let expected = ("9 from 2\nbye 0\n".to_string(), String::new());
+        assert_eq!(said(&output), expected, "{argument}");
+        assert_eq!(output.status.code(), Some(0), "{argument}");
+    }
     let output = run(host(3, &ring, &[]).env("GRAPHMAP_SCHEDULERS", "2"));
     assert_eq!(said(&output).0, "9 from 2\nbye 0\n");
     let output = run(host(2, &ring, &[]).env("GRAPHMAP_PREFIX", "1"));
@@ -167,6 +174,8 @@ fn the_end_of_a_rank_is_reported() {
         assert!(error.contains(text), "{how}: {error}");
         assert_eq!(output.status.code(), Some(status), "{how}");
     }
+    let output = run(&mut host(4, &ends, &["mpi", "256"]));
+    assert_eq!(output.status.code(), Some(1));
     // Without lines, a report has the address of the call.
     let without = compile("without", "ends.c", Linked::Loadable, &["-g0"]);
     let error = said(&run(&mut host(4, &without, &["wait"]))).1;
@@ -197,6 +206,7 @@ fn crashes_name_the_rank_and_the_source_line() {
     let crashes = compile("crashes", file, Linked::Loadable, &[]);
     let cases = [
         ("SIGSEGV", libc::SIGSEGV, "received SIGSEGV in"),
+        ("thread", libc::SIGSEGV, "received SIGSEGV in"),
         ("SIGFPE", libc::SIGFPE, "received SIGFPE in"),
         (
             "null",
@@ -229,11 +239,18 @@ fn crashes_name_the_rank_and_the_source_line() {
             let output = run(host(3, &crashes, &[how]).env("GRAPHMAP_SCHEDULERS", schedulers));
             let error = said(&output).1;
             // The compiler may inline the function.
-            let start = format!("error: rank 2 {text} ");
+            let start = match how {
+                "thread" => format!("error: a thread of rank 2 {text} "),
+                _ => format!("error: rank 2 {text} "),
+            };
             let line = error.lines().find(|line| line.starts_with(&start));
             let place = format!("({})", position(file, how));
             assert!(line.is_some_and(|line| line.ends_with(&place)), "{error}");
             assert_eq!(output.status.signal(), Some(signal), "{how}");
+            if how == "assert" {
+                // The C library begins its message with the name of the program.
+                assert!(error.starts_with("crashes: "), "{error}");
+            }
         }
     }
     // The signal that asks a thread which computes for long. The report of the crash comes later.
@@ -425,8 +442,12 @@ fn libraries_are_shared_unless_they_are_private() {
         assert_eq!(said(&output), ("private\n".repeat(3), String::new()));
         let output = run(&mut host(3, &user, &[]));
         assert!(said(&output).0.contains("shared"));
-        let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", "libother.so"));
-        assert_eq!(output.status.code(), Some(2));
+        for other in ["libother.so", "libc.so.6"] {
+            let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", other));
+            let error = said(&output).1;
+            assert!(error.starts_with("error[G0011]: "), "{error}");
+            assert_eq!(output.status.code(), Some(2));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cli::args::{File, GraphArgs};
 use crate::cli::mapping;
 use crate::cli::skeletons::SkeletonArgs;
+use clap::builder::NonEmptyStringValueParser;
 use graphmap_kpn::size;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -38,6 +39,7 @@ pub(crate) struct RunArgs {
         long,
         value_name = "LIBRARY",
         value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Run"
     )]
     pub(crate) private: Vec<String>,

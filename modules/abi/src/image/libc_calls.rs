@@ -20,6 +20,7 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
         b"__libc_start_main" => start as *const (),
         b"exit" => exit as *const (),
         b"_exit" | b"_Exit" | b"quick_exit" => exit_at_once as *const (),
+        b"pthread_exit" => exit_thread as *const (),
         b"abort" => abort as *const (),
         b"sched_yield" => sched_yield as *const (),
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
@@ -121,7 +122,8 @@ unsafe extern "C" fn at_thread_exit(
 /// `_exit`: ends the rank.
 extern "C" fn exit_at_once(status: c_int) -> ! {
     let rank = current();
-    match status {
+    // The system keeps the low byte of a status.
+    match status & 0xff {
         0 => rank.succeed(),
         _ => {
             report::record_status(status);
@@ -129,6 +131,22 @@ extern "C" fn exit_at_once(status: c_int) -> ! {
         }
     }
     leave(rank)
+}
+
+/// `pthread_exit`: ends the rank as `exit(0)` does, because its thread runs other ranks, too. Other
+/// threads of the program do not continue the rank.
+extern "C" fn exit_thread(value: *mut c_void) -> ! {
+    unsafe extern "C" {
+        fn pthread_exit(value: *mut c_void) -> !;
+    }
+    match rank::current() {
+        Some(rank) if !singleton::is_current() => {
+            drop(rank);
+            exit(0)
+        }
+        // SAFETY: the caller is a thread that the program has created, or the thread of its `main`.
+        _ => unsafe { pthread_exit(value) },
+    }
 }
 
 /// `abort`: ends the rank with an error.

@@ -37,6 +37,9 @@ pub(crate) struct Program {
 impl Program {
     /// Reads a program. `private` are the names of libraries of which each rank needs a copy.
     pub(crate) fn read(path: &Path, private: &[String]) -> Result<Self, Refused> {
+        if let Some(name) = private.iter().find(|name| is_always_shared(name)) {
+            return Err(Refused::SharedLibrary(name.clone()));
+        }
         let read = |path: &Path| fs::read(path).map_err(Refused::Unreadable);
         let bytes = read(path)?;
         let mut libraries = Vec::new();
@@ -162,6 +165,12 @@ unsafe fn construct_streams(handle: *mut c_void) {
         // SAFETY: the constructor has this type, and may run more than once.
         unsafe { std::mem::transmute::<*mut c_void, Init>(function)(OBJECT.as_ptr()) };
     }
+}
+
+/// Returns true for the name of a library of which an OS process can have one copy only.
+fn is_always_shared(name: &str) -> bool {
+    let always = ["libc.so", "ld-linux", "libpthread.so", "libmpi_abi.so"];
+    always.iter().any(|start| name.starts_with(start))
 }
 
 /// Returns the names and paths of the libraries that a program needs, in the order in which the

@@ -48,6 +48,8 @@ pub(crate) enum Refused {
     OtherMpi(String),
     /// A private library does not exist.
     NoLibrary(String),
+    /// A private library belongs to the C library or is this library, which all ranks share.
+    SharedLibrary(String),
     /// The system allows fewer memory mappings than the ranks need.
     TooManyRanks {
         ranks: usize,
@@ -68,7 +70,7 @@ impl Refused {
             Refused::Fixed => FIXED,
             Refused::ThreadLocal => THREAD_LOCAL,
             Refused::OtherMpi(_) => OTHER_MPI,
-            Refused::NoLibrary(_) => Code(USAGE),
+            Refused::NoLibrary(_) | Refused::SharedLibrary(_) => Code(USAGE),
             Refused::TooManyRanks { .. } => TOO_MANY_RANKS,
             Refused::Sanitizer(_) => SANITIZER,
         }
@@ -91,6 +93,9 @@ impl Refused {
             }
             Refused::NoLibrary(name) => {
                 format!("`{program}` neither needs nor opens the private library {name}")
+            }
+            Refused::SharedLibrary(name) => {
+                format!("{name} cannot be private: all ranks of `{program}` share it")
             }
             Refused::TooManyRanks {
                 ranks,
@@ -121,6 +126,7 @@ impl Refused {
                 "compile it with `graphmap cc`, or with another compiler for the ABI of MPI-5.0 \
                  such as `mpicc_abi` of MPICH 5",
             ),
+            Refused::SharedLibrary(_) => one("leave out this `--private`"),
             Refused::NoLibrary(_) => one("`ldd` lists the libraries of a program"),
             Refused::TooManyRanks { needed, most, .. } => vec![
                 format!("start at most {most} ranks"),

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 static volatile int zero;
 static void *volatile block;
@@ -15,6 +16,12 @@ static void crash(const char *how)
 {
     if (!strcmp(how, "SIGSEGV"))
         *(volatile int *)8 = 1; // SIGSEGV
+    if (!strcmp(how, "thread")) {
+        std::thread other([] {
+            *(volatile int *)8 = 1; // thread
+        });
+        other.join();
+    }
     if (!strcmp(how, "SIGFPE"))
         zero = 3 / zero; // SIGFPE
     if (!strcmp(how, "null"))

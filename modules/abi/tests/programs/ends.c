@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "daemon"))
         token = daemon(1, 1);
     if (!strcmp(how, "mpi"))
-        MPI_Abort(MPI_COMM_WORLD, 9);
+        MPI_Abort(MPI_COMM_WORLD, argc > 2 ? 256 : 9);
     if (!strcmp(how, "wait"))
         MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(how, "window")) {

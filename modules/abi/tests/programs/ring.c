@@ -1,7 +1,9 @@
 /* Passes a number around a ring, and checks that globals are private. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int calls;
 int global = 5;
@@ -40,5 +42,7 @@ int main(int argc, char **argv)
         return 1;
     }
     MPI_Finalize();
+    if (argc > 1 && !strcmp(argv[1], "thread"))
+        pthread_exit(0);
     return argc > 1 && rank == 1 ? atoi(argv[1]) : 0;
 }
