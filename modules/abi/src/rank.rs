@@ -63,10 +63,11 @@ pub(crate) enum Slot {
     Variables,
     Library,
     Scanner,
+    Calendar,
 }
 
 /// Number of parts.
-const SLOTS: usize = Slot::Scanner as usize + 1;
+const SLOTS: usize = Slot::Calendar as usize + 1;
 
 /// State of a rank.
 #[derive(Default)]

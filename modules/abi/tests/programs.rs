@@ -391,6 +391,13 @@ fn state_of_the_c_library_is_private() {
 }
 
 #[test]
+fn a_rank_that_pauses_lets_others_run() {
+    let pauses = compile("pauses", "pauses.c", Linked::Loadable, &[]);
+    let output = run(host(3, &pauses, &[]).env("GRAPHMAP_SCHEDULERS", "1"));
+    assert_eq!(said(&output), ("3 -1\n".to_string(), String::new()));
+}
+
+#[test]
 fn destructors_of_thread_locals_run_at_the_end_of_a_rank() {
     let program = compile(
         "locals-cpp",

@@ -15,18 +15,24 @@ use super::refused::{FORK, Refused};
 use crate::unimplemented;
 
 /// Functions of the C library with state that all ranks of the OS process share.
-const SHARED: [&str; 20] = [
+const SHARED: [&str; 28] = [
     "alarm",
-    "asctime",
     "chdir",
     "clearenv",
-    "ctime",
+    "crypt",
     "dup2",
+    "ecvt",
     "fchdir",
-    "gmtime",
+    "fcvt",
+    "getgrnam",
+    "gethostbyname",
+    "getlogin",
+    "getpwnam",
+    "getpwuid",
     "hcreate",
     "hsearch",
-    "localtime",
+    "inet_ntoa",
+    "localeconv",
     "putenv",
     "setenv",
     "setitimer",
@@ -34,6 +40,8 @@ const SHARED: [&str; 20] = [
     "setrlimit",
     "sigaction",
     "signal",
+    "tmpnam",
+    "ttyname",
     "umask",
     "unsetenv",
 ];

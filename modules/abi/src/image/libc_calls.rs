@@ -8,10 +8,10 @@ use super::library::{Destructor, Library};
 use super::load::Image;
 use super::own::OwnImage;
 use super::refused::FORK;
-use super::{floating, getopt, library, plugins, streams};
+use super::{calendar, floating, getopt, library, pause, plugins, streams};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
-use crate::{crash, report, singleton, wait};
+use crate::{crash, report, singleton};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
 pub(crate) fn replacement(name: &CStr) -> Option<usize> {
@@ -22,13 +22,14 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
         b"_exit" | b"_Exit" | b"quick_exit" => exit_at_once as *const (),
         b"pthread_exit" => exit_thread as *const (),
         b"abort" => abort as *const (),
-        b"sched_yield" => sched_yield as *const (),
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
         _ => refused(name)
             .or_else(|| streams::replacement(name))
             .or_else(|| getopt::replacement(name))
             .or_else(|| library::replacement(name))
             .or_else(|| floating::replacement(name))
+            .or_else(|| pause::replacement(name))
+            .or_else(|| calendar::replacement(name))
             .or_else(|| plugins::replacement(name))?,
     };
     Some(function as usize)
@@ -68,7 +69,8 @@ fn own_image() -> Option<&'static Image> {
     OwnImage::of(&current()).0.get()
 }
 
-fn current() -> Rc<Rank> {
+/// Returns the calling rank. Ends the OS process if the caller is not a rank.
+pub(super) fn current() -> Rc<Rank> {
     rank::current().unwrap_or_else(|| singleton::not_a_rank("exit"))
 }
 
@@ -187,13 +189,4 @@ fn refuse(name: &str) -> ! {
         "called {name}, which ranks of one OS process cannot do ({FORK})"
     ));
     leave(rank)
-}
-
-/// `sched_yield`: lets other ranks run.
-extern "C" fn sched_yield() -> c_int {
-    let yielded = std::panic::catch_unwind(wait::yield_now);
-    match yielded {
-        Ok(()) => 0,
-        Err(_) => leave(current()),
-    }
 }

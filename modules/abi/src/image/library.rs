@@ -61,10 +61,14 @@ thread_local! {
     static OF_THREAD: Rc<Rank> = Rc::default();
 }
 
+/// Returns the calling rank, or the state of the calling thread.
+pub(super) fn rank_or_thread() -> Rc<Rank> {
+    rank::current().unwrap_or_else(|| OF_THREAD.with(Rc::clone))
+}
+
 /// Calls `f` with the state of the calling rank.
 fn with<R>(f: impl FnOnce(&Library) -> R) -> R {
-    let rank = rank::current().unwrap_or_else(|| OF_THREAD.with(Rc::clone));
-    f(Library::of(&rank))
+    f(Library::of(&rank_or_thread()))
 }
 
 /// Calls `f` with the random numbers of the calling rank.

@@ -4,6 +4,7 @@
 //! its file with `dlopen`, which matches libraries by name and by inode. The copy is a file in
 //! memory without a name in the file system.
 
+mod calendar;
 mod elf;
 mod examine;
 mod exceptions;
@@ -14,6 +15,7 @@ mod library;
 mod limit;
 mod load;
 mod own;
+mod pause;
 mod plugins;
 mod program;
 mod refused;

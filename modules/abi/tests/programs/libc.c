@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void others(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -47,6 +48,14 @@ int main(int argc, char **argv)
     others();
     if (strcmp(word, "two") || strcmp(strtok(0, ","), "three") || strtok(0, ","))
         printf("rank %d: strtok: %s\n", rank, word);
+
+    time_t begin = rank * 86400L;
+    struct tm *day = gmtime(&begin);
+    char *date = ctime(&begin), copy[32];
+    strcpy(copy, date);
+    others();
+    if (day->tm_yday != rank || strcmp(date, copy) || strcmp(date, asctime(localtime(&begin))))
+        printf("rank %d: day %d, %s", rank, day->tm_yday, date);
 
     /* The numbers are the same as in an ordinary run. */
     int values[4];
