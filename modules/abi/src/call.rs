@@ -14,6 +14,7 @@ use crate::rank::{self, Call, Part, Phase, Rank};
 use crate::request::Requests;
 use crate::session::Sessions;
 use crate::singleton;
+use crate::wait::CannotWait;
 
 /// Returns the return address of the exported function that this function is inlined into. The
 /// library is compiled with frame pointers.
@@ -35,7 +36,7 @@ fn return_address() -> usize {
 #[inline(always)]
 pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> Done) -> c_int {
     let address = return_address();
-    let rank = rank::current().unwrap_or_else(|| singleton::adopt(name));
+    let rank = rank::current().unwrap_or_else(|| singleton::adopt(name, on));
     rank.call.set(Some(Call { name, address }));
     // The frames of the program below must not be unwound.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -48,7 +49,10 @@ pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> D
         Ok(Ok(())) => 0,
         Ok(Err(fail)) => raise(rank, name, on, fail),
         Err(payload) => {
-            rank.fail(format!("internal error in {name}: {}", text(&*payload)));
+            rank.fail(match payload.is::<CannotWait>() {
+                true => format!("{name} cannot wait in a function that MPI has called"),
+                false => format!("internal error in {name}: {}", text(&*payload)),
+            });
             drop(payload);
             leave(rank)
         }
@@ -87,7 +91,7 @@ fn handle(rank: &Rc<Rank>, name: &str, on: On, fail: &Fail) -> bool {
             Err(_) => communicators.handle_without(fail),
         },
         On::Files => Errhandlers::of(rank).handle_file(name, fail),
-        On::World | On::Always => communicators.handle_without(fail),
+        On::World | On::Always | On::Thread => communicators.handle_without(fail),
     }
 }
 
@@ -95,7 +99,7 @@ fn handle(rank: &Rc<Rank>, name: &str, on: On, fail: &Fail) -> bool {
 #[inline(always)]
 fn check_phase(rank: &Rank, name: &str, on: On) -> Done {
     match (rank.phase.get(), on) {
-        (Phase::Initialized, _) | (_, On::Always | On::In(_)) => Ok(()),
+        (Phase::Initialized, _) | (_, On::Always | On::Thread | On::In(_)) => Ok(()),
         // The sessions model needs no MPI_Init.
         _ if Sessions::of(rank).is_open() => Ok(()),
         (phase, _) => wrong_phase(phase, name),

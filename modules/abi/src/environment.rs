@@ -53,17 +53,17 @@ export! {
         put(provided, THREAD_FUNNELED)
     };
     fn MPI_Finalize() on World => |this| finalize(this);
-    fn MPI_Initialized(flag: *mut c_int) on Always => |this| {
+    fn MPI_Initialized(flag: *mut c_int) on Thread => |this| {
         put(flag, (this.phase.get() != Phase::Before).into())
     };
-    fn MPI_Finalized(flag: *mut c_int) on Always => |this| {
+    fn MPI_Finalized(flag: *mut c_int) on Thread => |this| {
         put(flag, (this.phase.get() == Phase::Finalized).into())
     };
-    fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) on Always => |_| {
+    fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) on Thread => |_| {
         put(version, VERSION.0)?;
         put(subversion, VERSION.1)
     };
-    fn MPI_Get_library_version(version: *mut c_char, length: *mut c_int) on Always => |_| {
+    fn MPI_Get_library_version(version: *mut c_char, length: *mut c_int) on Thread => |_| {
         let text = concat!("graphmap ", env!("CARGO_PKG_VERSION"));
         write_text(text.as_bytes(), MAX_LIBRARY_VERSION_STRING, version, length);
         Ok(())
@@ -72,7 +72,7 @@ export! {
         write_text(&host(), MAX_PROCESSOR_NAME, name, length);
         Ok(())
     };
-    fn MPI_Abort(comm: Comm, code: c_int) on Always => |this| {
+    fn MPI_Abort(comm: Comm, code: c_int) on Thread => |this| {
         crate::report::record_status(code);
         let name = Communicators::of(this).get(comm).map(|by| by.name()).unwrap_or_default();
         let name = String::from_utf8_lossy(&name);
@@ -80,11 +80,11 @@ export! {
         // The rank has failed, so its entry into MPI ends it.
         resume_unwind(Box::new(()))
     };
-    fn MPI_Query_thread(provided: *mut c_int) on World => |_| {
+    fn MPI_Query_thread(provided: *mut c_int) on Thread => |_| {
         put(provided, THREAD_FUNNELED)
     };
-    fn MPI_Is_thread_main(flag: *mut c_int) on World => |_| {
-        put(flag, 1)
+    fn MPI_Is_thread_main(flag: *mut c_int) on Thread => |this| {
+        put(flag, (!this.is_thread()).into())
     };
     /// `MPI_Pcontrol`. The arguments after the level are ignored.
     fn MPI_Pcontrol(_level: c_int) on World => |_| Ok(());

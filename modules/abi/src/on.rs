@@ -18,6 +18,8 @@ pub(crate) enum On {
     Files,
     /// No object, for functions that may be called before `MPI_Init` and after `MPI_Finalize`.
     Always,
+    /// As [`On::Always`], for functions that any thread may call.
+    Thread,
 }
 
 impl From<Comm> for On {

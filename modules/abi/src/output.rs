@@ -55,6 +55,21 @@ impl Output {
             Output::Error => io::stderr().write_all(bytes),
         }
     }
+
+    /// Writes lines of a rank.
+    fn write_lines(self, rank: usize, lines: &[u8]) -> io::Result<()> {
+        if HAS_PREFIX.load(Ordering::Relaxed) {
+            let mut all = Vec::new();
+            for line in lines.split_inclusive(|&byte| byte == b'\n') {
+                write!(all, "[{rank}] ")?;
+                all.extend_from_slice(line);
+            }
+            self.write(&all)?;
+        } else {
+            self.write(lines)?;
+        }
+        io::stdout().flush()
+    }
 }
 
 /// Destination of a standard stream of a rank.
@@ -69,10 +84,10 @@ pub(crate) enum Destination {
     Closed,
 }
 
-/// Incomplete line of a rank, and where its output goes.
+/// Incomplete lines of a rank, and where its output goes.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    line: RefCell<Vec<u8>>,
+    lines: [RefCell<Vec<u8>>; 2],
     destinations: [Cell<Destination>; 2],
 }
 
@@ -94,8 +109,10 @@ impl Lines {
     /// Writes bytes of a rank. Errors of the destination are returned.
     fn write(&self, output: Output, rank: usize, bytes: &[u8]) -> io::Result<()> {
         match (self.destination(output), output) {
-            (Destination::Shared, Output::Standard) => self.add(rank, bytes),
-            (Destination::Shared, Output::Error) => output.write(bytes),
+            (Destination::Shared, Output::Error) if !HAS_PREFIX.load(Ordering::Relaxed) => {
+                output.write(bytes)
+            }
+            (Destination::Shared, _) => self.add(output, rank, bytes),
             (Destination::Closed, _) => Err(io::Error::from_raw_os_error(libc::EBADF)),
             (Destination::File(file), _) => {
                 // SAFETY: the file is open while it is the destination.
@@ -108,43 +125,31 @@ impl Lines {
         }
     }
 
-    /// Adds bytes, and writes all complete lines. Errors of standard output are returned.
-    fn add(&self, rank: usize, bytes: &[u8]) -> io::Result<()> {
-        let mut line = self.line.borrow_mut();
+    /// Adds bytes, and writes all complete lines. Errors of the stream are returned.
+    fn add(&self, output: Output, rank: usize, bytes: &[u8]) -> io::Result<()> {
+        let mut line = self.lines[output as usize].borrow_mut();
         let end = bytes.iter().rposition(|&byte| byte == b'\n');
         let (lines, rest) = bytes.split_at(end.map_or(0, |end| end + 1));
         let mut written = Ok(());
         if !lines.is_empty() {
             line.extend_from_slice(lines);
-            written = write(rank, &line);
+            written = output.write_lines(rank, &line);
             line.clear();
         }
         line.extend_from_slice(rest);
         written
     }
 
-    /// Writes the incomplete line.
+    /// Writes the incomplete lines.
     pub(crate) fn flush(&self, rank: usize) {
-        let line = self.line.take();
-        if !line.is_empty() {
-            // The rank has ended and cannot handle errors.
-            drop(write(rank, &line));
+        for output in [Output::Standard, Output::Error] {
+            let line = self.lines[output as usize].take();
+            if !line.is_empty() {
+                // The rank has ended and cannot handle errors.
+                drop(output.write_lines(rank, &line));
+            }
         }
     }
-}
-
-/// Writes lines of a rank.
-fn write(rank: usize, lines: &[u8]) -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    if HAS_PREFIX.load(Ordering::Relaxed) {
-        for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            write!(output, "[{rank}] ")?;
-            output.write_all(line)?;
-        }
-    } else {
-        output.write_all(lines)?;
-    }
-    output.flush()
 }
 
 unsafe extern "C" {

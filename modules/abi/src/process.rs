@@ -123,6 +123,7 @@ impl Drop for Process {
         if let (Stage::Running(_), Some(call)) = (&self.stage, rank.call.get()) {
             report::record(rank.number(), call, rank.base.get());
         }
+        Lines::of(rank).flush(rank.number());
         self.stage = Stage::Ended;
     }
 }

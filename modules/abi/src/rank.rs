@@ -69,6 +69,9 @@ pub(crate) enum Slot {
 /// Number of parts.
 const SLOTS: usize = Slot::Calendar as usize + 1;
 
+/// Number of a thread that is not a rank.
+const THREAD: usize = usize::MAX;
+
 /// State of a rank.
 #[derive(Default)]
 pub(crate) struct Rank {
@@ -96,6 +99,11 @@ impl Rank {
         }
     }
 
+    /// Returns true if this is the state of a thread that is not a rank.
+    pub(crate) fn is_thread(&self) -> bool {
+        self.number == THREAD
+    }
+
     /// Returns the rank in `MPI_COMM_WORLD`.
     pub(crate) fn number(&self) -> usize {
         self.number
@@ -120,12 +128,29 @@ impl Rank {
 thread_local! {
     /// Rank whose stack this thread runs on, if any.
     static CURRENT: RefCell<Option<Rc<Rank>>> = const { RefCell::new(None) };
+    /// State of this thread, if it is not a rank.
+    static OF_THREAD: Rc<Rank> = Rc::new(of_thread());
+}
+
+/// Returns the state of a thread that a rank has started, which counts as initialized.
+fn of_thread() -> Rank {
+    let rank = Rank::new(THREAD);
+    rank.phase.set(Phase::Initialized);
+    rank
 }
 
 /// Returns the rank whose stack the caller is on, or `None` if the caller is not a rank.
 #[inline]
 pub(crate) fn current() -> Option<Rc<Rank>> {
-    CURRENT.with_borrow(Option::clone)
+    // Destructors of the program may run after those of this library.
+    let current = CURRENT.try_with(|current| current.borrow().clone());
+    current.unwrap_or_default()
+}
+
+/// Returns the rank whose stack the caller is on, or else the state of the calling thread.
+pub(crate) fn current_or_thread() -> Rc<Rank> {
+    let thread = || OF_THREAD.try_with(Rc::clone);
+    current().unwrap_or_else(|| thread().unwrap_or_else(|_| Rc::new(of_thread())))
 }
 
 /// Makes a rank, or none, the current one of this thread. Returns the previous one.

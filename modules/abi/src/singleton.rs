@@ -20,6 +20,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use graphmap_runtime::{Exit, Local, Options, RunError};
 
+use crate::on::On;
 use crate::rank::{self, Ended, Rank};
 use crate::report;
 
@@ -48,11 +49,14 @@ pub(crate) fn forbid() {
 }
 
 /// Makes the calling thread the only rank of its run, if the program was started directly and this
-/// is its first call of MPI. Otherwise ends the OS process.
+/// is its first call of MPI. Otherwise ends the OS process, unless any thread may call the function.
 #[cold]
-pub(crate) fn adopt(name: &str) -> Rc<Rank> {
+pub(crate) fn adopt(name: &str, on: On) -> Rc<Rank> {
     if IS_TAKEN.swap(true, Ordering::Relaxed) {
-        not_a_rank(name);
+        match on {
+            On::Thread => return rank::current_or_thread(),
+            _ => not_a_rank(name),
+        }
     }
     report::require_one_copy();
     begin().unwrap_or_else(|why| {

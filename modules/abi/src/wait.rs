@@ -1,6 +1,7 @@
 //! Waits of ranks, while other ranks of the thread run.
 
 use std::future::poll_fn;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -12,14 +13,19 @@ use crate::singleton;
 /// function that the program called.
 ///
 /// # Panics
-/// If the rank may not wait here, for example in an operation that another rank has called.
+/// With [`CannotWait`], if the rank may not wait here.
 #[inline]
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    match singleton::is_current() {
-        false => graphmap_fiber::wait(future),
-        true => singleton::wait(future),
+    if singleton::is_current() {
+        return singleton::wait(future);
     }
+    let waited = graphmap_fiber::try_wait(future);
+    waited.unwrap_or_else(|_| resume_unwind(Box::new(CannotWait)))
 }
+
+/// Payload of the panic of a rank that cannot wait, because it is in a function that MPI has called,
+/// such as an operation.
+pub(crate) struct CannotWait;
 
 /// Polls a future once, without a waker. Use it only for futures that are known to be ready.
 #[inline]

@@ -127,6 +127,8 @@ fn globals_are_private_and_the_status_is_that_of_the_rank() {
     assert_eq!(said(&output).0, "9 from 2\nbye 0\n");
     let output = run(host(2, &ring, &[]).env("GRAPHMAP_PREFIX", "1"));
     assert_eq!(said(&output).0, "[0] 8 from 1\n[0] bye 0\n");
+    let output = run(host(2, &ring, &["missing"]).env("GRAPHMAP_PREFIX", "1"));
+    assert!(said(&output).1.starts_with("[1] missing: "), "{output:?}");
     // Started directly, the program is the only rank.
     let output = run(&mut Command::new(&ring));
     assert_eq!(said(&output).0, "7 from 0\nbye 0\n");
@@ -152,6 +154,14 @@ fn the_end_of_a_rank_is_reported() {
             "rank 2) failed: called abort in main (tests/programs/ends.c:",
         ),
         ("exit", 7, "rank 2) failed: exited with status 7"),
+        ("quick", 7, "rank 2) failed: exited with status 7"),
+        ("on", 7, "rank 2) failed: exited with status 7"),
+        ("op-abort", 9, " failed: called MPI_Abort with code 9"),
+        (
+            "op-wait",
+            1,
+            " failed: MPI_Barrier cannot wait in a function that MPI has called",
+        ),
         ("fork", 1, "rank 2) failed: called fork"),
         ("execlp", 1, "rank 2) failed: called execlp, which ranks"),
         ("daemon", 1, "rank 2) failed: called daemon, which ranks"),
@@ -170,9 +180,16 @@ fn the_end_of_a_rank_is_reported() {
     ];
     for (how, status, text) in cases {
         let output = run(&mut host(4, &ends, &[how]));
-        let error = said(&output).1;
+        let (shown, error) = said(&output);
         assert!(error.contains(text), "{how}: {error}");
         assert_eq!(output.status.code(), Some(status), "{how}");
+        let expected = match how {
+            "quick" => "at_quick_exit\nincomplete",
+            "on" => "on_exit 7\nincomplete",
+            _ if how.starts_with("op-") => &shown,
+            _ => "incomplete",
+        };
+        assert_eq!(shown, expected, "{how}");
     }
     let output = run(&mut host(4, &ends, &["mpi", "256"]));
     assert_eq!(output.status.code(), Some(1));

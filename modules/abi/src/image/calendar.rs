@@ -7,8 +7,7 @@ use std::ptr;
 
 use libc::{time_t, tm};
 
-use super::library;
-use crate::rank::{Part, Slot};
+use crate::rank::{self, Part, Slot};
 
 /// Results of the last calls of a rank.
 struct Calendar {
@@ -48,7 +47,7 @@ pub(super) fn replacement(name: &[u8]) -> Option<*const ()> {
 
 /// Calls `f` with the places for the results of the calling rank.
 fn with<R>(f: impl FnOnce(*mut tm, *mut c_char) -> R) -> R {
-    let rank = library::rank_or_thread();
+    let rank = rank::current_or_thread();
     let calendar = Calendar::of(&rank);
     f(calendar.time.get().cast(), calendar.text.get().cast())
 }

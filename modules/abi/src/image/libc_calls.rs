@@ -1,10 +1,11 @@
 //! Functions that the program calls instead of those of the C library.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use super::library::{Destructor, Library};
+use super::library::{Destructor, Library, OnExit};
 use super::load::Image;
 use super::own::OwnImage;
 use super::refused::FORK;
@@ -19,7 +20,10 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
     let function: *const () = match name {
         b"__libc_start_main" => start as *const (),
         b"exit" => exit as *const (),
-        b"_exit" | b"_Exit" | b"quick_exit" => exit_at_once as *const (),
+        b"_exit" | b"_Exit" => exit_at_once as *const (),
+        b"on_exit" => on_exit as *const (),
+        b"quick_exit" => quick_exit as *const (),
+        b"__cxa_at_quick_exit" => at_quick_exit as *const (),
         b"pthread_exit" => exit_thread as *const (),
         b"abort" => abort as *const (),
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
@@ -74,11 +78,16 @@ pub(super) fn current() -> Rc<Rank> {
     rank::current().unwrap_or_else(|| singleton::not_a_rank("exit"))
 }
 
-/// `exit`: runs the destructors of the program, flushes all streams, and ends the rank.
+/// `exit`: runs the destructors of the program, flushes all streams, and ends the rank. The
+/// functions of `on_exit` run before those of `atexit`.
 extern "C" fn exit(status: c_int) -> ! {
-    while let Some((function, object)) = last_destructor() {
+    while let Some((function, object)) = last(|library| &library.destructors) {
         // SAFETY: the program has registered the function with its argument.
         unsafe { function(object) };
+    }
+    while let Some((function, argument)) = last(|library| &library.on_exit) {
+        // SAFETY: as above.
+        unsafe { function(status, argument) };
     }
     let image = OwnImage::of(&current()).0.take();
     if let Some(image) = image {
@@ -93,9 +102,40 @@ extern "C" fn exit(status: c_int) -> ! {
     exit_at_once(status)
 }
 
-/// Takes the destructor of a thread-local object of the calling rank that was constructed last.
-fn last_destructor() -> Option<(Destructor, *mut c_void)> {
-    Library::of(&current()).destructors.borrow_mut().pop()
+/// Takes the function of the calling rank that was registered last. Nothing is borrowed while it
+/// runs, because it may register others or end the rank.
+fn last<T>(of: impl Fn(&Library) -> &RefCell<Vec<T>>) -> Option<T> {
+    of(Library::of(&current())).borrow_mut().pop()
+}
+
+/// `on_exit`. Other threads than ranks cannot register functions.
+unsafe extern "C" fn on_exit(function: OnExit, argument: *mut c_void) -> c_int {
+    let Some(rank) = rank::current() else {
+        return -1;
+    };
+    let mut functions = Library::of(&rank).on_exit.borrow_mut();
+    functions.push((function, argument));
+    0
+}
+
+/// `__cxa_at_quick_exit`, which `at_quick_exit` calls. Other threads than ranks cannot register
+/// functions.
+unsafe extern "C" fn at_quick_exit(function: Destructor, _library: *mut c_void) -> c_int {
+    let Some(rank) = rank::current() else {
+        return -1;
+    };
+    let mut functions = Library::of(&rank).at_quick_exit.borrow_mut();
+    functions.push(function);
+    0
+}
+
+/// `quick_exit`: runs the functions of `at_quick_exit`, and ends the rank.
+extern "C" fn quick_exit(status: c_int) -> ! {
+    while let Some(function) = last(|library| &library.at_quick_exit) {
+        // SAFETY: the program has registered the function, which has no argument.
+        unsafe { function(ptr::null_mut()) };
+    }
+    exit_at_once(status)
 }
 
 /// `__cxa_thread_atexit`: registers a destructor of a thread-local object. It runs at the end of the

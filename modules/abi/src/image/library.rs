@@ -5,9 +5,8 @@ use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
 use std::ffi::{c_char, c_double, c_int, c_long, c_uint, c_ushort, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::rc::Rc;
 
-use crate::rank::{self, Part, Rank, Slot};
+use crate::rank::{self, Part, Slot};
 
 /// State of the C library that belongs to a rank.
 #[derive(Default)]
@@ -18,6 +17,10 @@ pub(super) struct Library {
     drand: UnsafeCell<Drand>,
     /// Destructors of thread-local objects with their arguments, in the order of construction.
     pub(super) destructors: RefCell<Vec<(Destructor, *mut c_void)>>,
+    /// Functions of `on_exit` with their arguments.
+    pub(super) on_exit: RefCell<Vec<(OnExit, *mut c_void)>>,
+    /// Functions of `at_quick_exit`.
+    pub(super) at_quick_exit: RefCell<Vec<Destructor>>,
 }
 
 impl Part for Library {
@@ -25,6 +28,7 @@ impl Part for Library {
 }
 
 pub(super) type Destructor = unsafe extern "C" fn(*mut c_void);
+pub(super) type OnExit = unsafe extern "C" fn(c_int, *mut c_void);
 
 /// `struct random_data` of the C library, and the table that a program has at its start.
 struct Random {
@@ -56,19 +60,9 @@ unsafe extern "C" {
     fn lcong48_r(parameters: *mut c_ushort, data: *mut Drand) -> c_int;
 }
 
-thread_local! {
-    /// State for threads of a program that are not ranks.
-    static OF_THREAD: Rc<Rank> = Rc::default();
-}
-
-/// Returns the calling rank, or the state of the calling thread.
-pub(super) fn rank_or_thread() -> Rc<Rank> {
-    rank::current().unwrap_or_else(|| OF_THREAD.with(Rc::clone))
-}
-
 /// Calls `f` with the state of the calling rank.
 fn with<R>(f: impl FnOnce(&Library) -> R) -> R {
-    f(Library::of(&rank_or_thread()))
+    f(Library::of(&rank::current_or_thread()))
 }
 
 /// Calls `f` with the random numbers of the calling rank.

@@ -1,6 +1,7 @@
 /* Ranks use stateful functions of the C library, and wait for each other between calls. */
 #include <getopt.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,41 @@ __attribute__((constructor)) static void construct(int argc, char **argv)
     constructed = argc > 0 && argv[argc] == 0 ? rand() : 0;
 }
 
+/* Runs also when the thread of the ranks ends. */
+static void destroy(void *value)
+{
+    int is_initialized;
+    MPI_Initialized(&is_initialized);
+}
+
+/* Calls what any thread may call. */
+static void *ask(void *value)
+{
+    int is_main = 1, is_initialized = 0, is_finalized = 1, level, version, minor;
+    MPI_Is_thread_main(&is_main);
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    MPI_Query_thread(&level);
+    MPI_Get_version(&version, &minor);
+    if (is_main || !is_initialized || is_finalized || level != MPI_THREAD_FUNNELED || version != 5)
+        printf("a thread: %d %d %d %d\n", is_main, is_initialized, is_finalized, level);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    pthread_t thread;
+    pthread_key_t key;
     static struct option longs[] = {
         {"number", required_argument, 0, 'n'}, {"quiet", no_argument, 0, 'q'}, {0, 0, 0, 0}};
     int rank, code, first = constructed;
     char number[16], text[64], seen[256] = "";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pthread_key_create(&key, destroy);
+    pthread_setspecific(key, number);
+    pthread_create(&thread, 0, ask, 0);
+    pthread_join(thread, 0);
     snprintf(number, sizeof number, "%d", rank);
     char *arguments[] = {"program", "-ab", "file", "--num", number, "-cvalue", "--quiet", "-z", 0};
     /* Ranks are at different arguments when they wait. */

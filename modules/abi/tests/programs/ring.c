@@ -42,6 +42,8 @@ int main(int argc, char **argv)
         return 1;
     }
     MPI_Finalize();
+    if (argc > 1 && rank == 1 && !strcmp(argv[1], "missing") && !fopen("/missing/file", "r"))
+        perror("missing");
     if (argc > 1 && !strcmp(argv[1], "thread"))
         pthread_exit(0);
     return argc > 1 && rank == 1 ? atoi(argv[1]) : 0;
