@@ -61,6 +61,7 @@ pub(crate) enum Slot {
     Lines,
     OwnImage,
     Variables,
+    Iostreams,
     Library,
     Scanner,
 }

@@ -8,7 +8,7 @@ use super::library::{Destructor, Library};
 use super::load::Image;
 use super::own::OwnImage;
 use super::refused::FORK;
-use super::{floating, getopt, library, plugins, streams};
+use super::{floating, getopt, iostreams, library, plugins, streams, wide};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{crash, report, singleton, wait};
@@ -26,6 +26,8 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
         _ => refused(name)
             .or_else(|| streams::replacement(name))
+            .or_else(|| wide::replacement(name))
+            .or_else(|| iostreams::replacement(name))
             .or_else(|| getopt::replacement(name))
             .or_else(|| library::replacement(name))
             .or_else(|| floating::replacement(name))
@@ -83,6 +85,7 @@ extern "C" fn exit(status: c_int) -> ! {
         // SAFETY: the caller is the program of this rank.
         unsafe { image.destruct() };
     }
+    iostreams::flush(&current());
     // The streams of other ranks are flushed, too, which they cannot observe: the C library may
     // write a buffer at any time. A list of the streams of a rank would miss those that libraries
     // open and close.

@@ -9,6 +9,7 @@ mod examine;
 mod exceptions;
 mod floating;
 mod getopt;
+mod iostreams;
 mod libc_calls;
 mod library;
 mod limit;
@@ -19,6 +20,7 @@ mod program;
 mod refused;
 mod streams;
 mod variables;
+mod wide;
 
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
