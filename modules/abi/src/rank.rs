@@ -61,6 +61,7 @@ pub(crate) enum Slot {
     Lines,
     OwnImage,
     Variables,
+    Iostreams,
     Library,
     Scanner,
     Calendar,
@@ -142,7 +143,7 @@ fn of_thread() -> Rank {
 /// Returns the rank whose stack the caller is on, or `None` if the caller is not a rank.
 #[inline]
 pub(crate) fn current() -> Option<Rc<Rank>> {
-    // Destructors of the program may run after those of this library.
+    // Destructors of the program may run last.
     let current = CURRENT.try_with(|current| current.borrow().clone());
     current.unwrap_or_default()
 }

@@ -299,16 +299,28 @@ fn crashes_name_the_rank_and_the_source_line() {
 
 #[test]
 fn exceptions_and_statics_of_cpp_are_private() {
-    for linked in [Linked::Loadable, Linked::Executable] {
-        let name = format!("exceptions-{}", linked == Linked::Executable);
-        let program = compile(&name, "exceptions.cpp", linked, &["-std=c++17"]);
-        let output = run(&mut host(5, &program, &[]));
-        let (text, error) = said(&output);
-        let mut lines: Vec<&str> = text.lines().collect();
-        lines.sort_unstable();
-        let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
-        lines.sort_by_key(|line| line.len());
-        assert_eq!(lines, expected, "{error}");
+    let cases = [
+        (Linked::Loadable, "-lstdc++", ""),
+        (Linked::Executable, "-lstdc++", ""),
+        // Each rank has its own runtime of C++.
+        (Linked::Loadable, "-lstdc++", "libstdc++.so.6"),
+        (Linked::Executable, "-lstdc++", "libstdc++.so.6"),
+        (Linked::Loadable, "-static-libstdc++", ""),
+    ];
+    for (index, (linked, option, private)) in cases.into_iter().enumerate() {
+        let name = format!("exceptions-{index}");
+        let program = compile(&name, "exceptions.cpp", linked, &["-std=c++17", option]);
+        for schedulers in ["1", "2"] {
+            let mut command = host(5, &program, &[]);
+            command.env("GRAPHMAP_PRIVATE", private);
+            let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+            let (text, error) = said(&output);
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.sort_unstable();
+            let expected: Vec<String> = (7..12).map(|value| format!("destroyed {value}")).collect();
+            lines.sort_by_key(|line| line.len());
+            assert_eq!(lines, expected, "{name}: {error}");
+        }
     }
 }
 
@@ -379,6 +391,82 @@ fn standard_streams_are_private() {
                     assert_eq!(error.starts_with("perror: "), how == "freopen", "{error}");
                 }
             }
+        }
+    }
+}
+
+/// Returns the lines that a rank of `iostreams.cpp` writes, in any order.
+fn lines_of_iostreams(rank: usize) -> String {
+    let (format, redirected, good) = match rank {
+        1 => ("0xff 3.1 *0x9", "kept redirected", ""),
+        _ => ("255 3.14159    9", "redirected", "good\n"),
+    };
+    let read = if rank == 0 { "420" } else { "-11" };
+    format!(
+        "format {format}\n{redirected}\n{good}independent 10 in order\ntied 11\nread {read}\n\
+         word first\nwords f irst second\nwide é {rank}\né 1 2.5 3 4 5 6 7 {rank}\n\
+         list 8 {rank}\npé fputws\nfwprintf\nbytes\n"
+    )
+}
+
+#[test]
+fn streams_of_cpp_are_private() {
+    let cases: [(_, &[&str], _); 4] = [
+        (Linked::Loadable, &[], ""),
+        (Linked::Executable, &["-O2", "-D_FORTIFY_SOURCE=2"], ""),
+        (Linked::Loadable, &[], "libstdc++.so.6"),
+        (Linked::Executable, &[], "libstdc++.so.6"),
+    ];
+    for (index, (linked, more, private)) in cases.into_iter().enumerate() {
+        let name = format!("iostreams-{index}");
+        let program = compile(&name, "iostreams.cpp", linked, more);
+        let folder = folder(&format!("of-{name}"));
+        let input = folder.join("input");
+        std::fs::write(&input, "42\n").unwrap();
+        std::fs::write(folder.join("words"), "first second\n").unwrap();
+        for (ranks, schedulers) in [(2, "1"), (2, "2"), (300, "1"), (300, "2")] {
+            let mut command = host(ranks, &program, &[folder.to_str().unwrap()]);
+            command.stdin(std::fs::File::open(&input).unwrap());
+            command.env("GRAPHMAP_PRIVATE", private);
+            let output = run(command.env("GRAPHMAP_SCHEDULERS", schedulers));
+            let (text, error) = said(&output);
+            let expected: String = (0..ranks).map(lines_of_iostreams).collect();
+            assert_eq!(lines(&text), lines(&expected), "{name}: {error}");
+            let expected = "error é\n\ncerr\nclog\n".repeat(ranks);
+            assert_eq!(lines(&error), lines(&expected), "{name}");
+            for rank in 0..ranks {
+                let read = |name: String| std::fs::read_to_string(folder.join(name)).unwrap();
+                assert_eq!(read(rank.to_string()), format!("wide é{rank}"), "{name}");
+                assert_eq!(read(format!("{rank}.log")), format!("log {rank}"), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shared_libraries_write_to_the_streams_of_ranks() {
+    let library = INSTALLED.join("libshared.so");
+    let library = library.to_str().unwrap();
+    let mut command = Command::new("c++");
+    command
+        .args([
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libshared.so",
+            "-o",
+            library,
+        ])
+        .arg(source("shared.cpp"));
+    assert!(run(&mut command).status.success());
+    for linked in [Linked::Loadable, Linked::Executable] {
+        let name = format!("shared-{}", linked == Linked::Executable);
+        let program = compile(&name, "shared.cpp", linked, &["-DPROGRAM", library]);
+        for schedulers in ["1", "2"] {
+            let output = run(host(20, &program, &[]).env("GRAPHMAP_SCHEDULERS", schedulers));
+            let (text, error) = said(&output);
+            let line = |rank| format!("wide {rank}, puts, {rank}, bytes {rank}\n");
+            let expected: String = (0..20).map(line).collect();
+            assert_eq!(lines(&text), lines(&expected), "{error}");
         }
     }
 }

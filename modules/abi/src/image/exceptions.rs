@@ -5,7 +5,7 @@
 //! would share them, so each rank has its own, which are exchanged when the rank is resumed and
 //! suspended.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{CStr, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -47,14 +47,19 @@ impl Exceptions {
     }
 }
 
-/// Finds the runtime of C++ of a loaded program, if it has one. All programs share one runtime.
+/// Name of the function of the runtime that returns the globals of the thread.
+pub(super) const RUNTIME: &CStr = c"__cxa_get_globals";
+
+/// Returns true if this is the function of the runtime that is used.
+pub(super) fn is_used(function: usize) -> bool {
+    GET_GLOBALS.load(Ordering::Relaxed) as usize == function
+}
+
+/// Uses the runtime of C++ with this function. All programs share one. A program with its own
+/// runtime has its own globals already.
 ///
 /// # Safety
-/// The handle must be one of `dlopen`.
-pub(super) unsafe fn find_runtime(handle: *mut c_void) {
-    // SAFETY: guaranteed by the caller.
-    let function = unsafe { libc::dlsym(handle, c"__cxa_get_globals".as_ptr()) };
-    if !function.is_null() {
-        GET_GLOBALS.store(function, Ordering::Relaxed);
-    }
+/// The function must be [`RUNTIME`].
+pub(super) unsafe fn use_runtime(function: usize) {
+    GET_GLOBALS.store(function as *mut c_void, Ordering::Relaxed);
 }

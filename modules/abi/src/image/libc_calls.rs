@@ -9,7 +9,7 @@ use super::library::{Destructor, Library, OnExit};
 use super::load::Image;
 use super::own::OwnImage;
 use super::refused::FORK;
-use super::{calendar, floating, getopt, library, pause, plugins, streams};
+use super::{calendar, floating, getopt, iostreams, library, pause, plugins, streams, wide};
 use crate::leave::leave;
 use crate::rank::{self, Part as _, Rank};
 use crate::{crash, report, singleton};
@@ -29,6 +29,8 @@ pub(crate) fn replacement(name: &CStr) -> Option<usize> {
         b"__cxa_thread_atexit" | b"__cxa_thread_atexit_impl" => at_thread_exit as *const (),
         _ => refused(name)
             .or_else(|| streams::replacement(name))
+            .or_else(|| wide::replacement(name))
+            .or_else(|| iostreams::replacement(name))
             .or_else(|| getopt::replacement(name))
             .or_else(|| library::replacement(name))
             .or_else(|| floating::replacement(name))
@@ -79,7 +81,7 @@ pub(super) fn current() -> Rc<Rank> {
 }
 
 /// `exit`: runs the destructors of the program, flushes all streams, and ends the rank. The
-/// functions of `on_exit` run before those of `atexit`.
+/// functions of `on_exit` run first, then the functions of `atexit`.
 extern "C" fn exit(status: c_int) -> ! {
     while let Some((function, object)) = last(|library| &library.destructors) {
         // SAFETY: the program has registered the function with its argument.
@@ -94,6 +96,7 @@ extern "C" fn exit(status: c_int) -> ! {
         // SAFETY: the caller is the program of this rank.
         unsafe { image.destruct() };
     }
+    iostreams::flush(&current());
     // The streams of other ranks are flushed, too, which they cannot observe: the C library may
     // write a buffer at any time. A list of the streams of a rank would miss those that libraries
     // open and close.

@@ -7,15 +7,15 @@ use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use object::elf;
 
 use super::elf::{COPY, Constructors, Copied};
-use super::exceptions;
 use super::program::Program;
 use super::variables::Variables;
+use super::{exceptions, iostreams, wide};
 use crate::rank::{Part as _, Rank};
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
@@ -66,11 +66,14 @@ impl Image {
             program: open(&file.file, copy, count)?,
             plugins: RefCell::default(),
         };
+        replace_in_shared()?;
         // SAFETY: the program was just loaded.
         unsafe { image.copy_variables(rank, shared)? };
         // SAFETY: the files were just loaded, and no code of them has run.
         unsafe {
-            image.program.replace(|name| image.find(rank, name))?;
+            let program = &image.program;
+            program.use_exceptions();
+            program.replace(|name| image.find(rank, name, program.handle))?;
             for (file, library) in file.libraries.iter().zip(&image.libraries) {
                 image.connect(rank, file, library)?;
             }
@@ -89,9 +92,10 @@ impl Image {
         shared: impl Iterator<Item = *mut c_void>,
     ) -> Result<(), String> {
         let mut pages = Pages::default();
+        let copies = self.program.copies();
         let private = self.libraries.iter().map(|library| library.handle);
         let handles: Vec<*mut c_void> = private.chain(shared).collect();
-        for copy in self.program.copies() {
+        for copy in &copies {
             let size = copy.symbol.size as usize;
             pages.open(copy.address, size)?;
             // SAFETY: the handles are valid.
@@ -103,14 +107,26 @@ impl Image {
                     std::ptr::copy(found.cast(), copy.address as *mut u8, size);
                 }
                 Variables::of(rank).place(copy.name, copy.address, size);
+                iostreams::place(rank, copy.name, copy.address);
             }
+        }
+        for copy in &copies {
+            // This constructs the streams of C++.
+            self.find(rank, copy.name, self.program.handle);
         }
         Ok(())
     }
 
-    /// Returns the address that replaces a function or a variable of the C library.
-    pub(super) fn find(&self, rank: &Rank, name: &CStr) -> Option<usize> {
-        (self.replacement)(name).or_else(|| Variables::of(rank).find(name))
+    /// Returns the address that replaces a function or a variable of the libraries of C and C++,
+    /// for a file with this handle.
+    pub(super) fn find(&self, rank: &Rank, name: &CStr, handle: *mut c_void) -> Option<usize> {
+        // SAFETY: the handle is valid.
+        let symbol = |name: &CStr| unsafe { symbol(handle, name) };
+        (self.replacement)(name)
+            .or_else(|| Variables::of(rank).find(name))
+            // SAFETY: the names belong to the C++ library. The copies of streams in the program
+            // have the sizes of the streams.
+            .or_else(|| unsafe { iostreams::find(rank, name, &symbol) })
     }
 
     /// Makes a private library use the functions and variables of the rank and of the program.
@@ -120,7 +136,8 @@ impl Image {
     unsafe fn connect(&self, rank: &Rank, file: &Copied, library: &Loaded) -> Result<(), String> {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            library.replace(|name| self.find(rank, name))?;
+            library.use_exceptions();
+            library.replace(|name| self.find(rank, name, library.handle))?;
             library.use_variables_of(&self.program)?;
             library.resolve(&file.unresolved, self.program.handle)
         }
@@ -346,6 +363,20 @@ impl Loaded {
         }
     }
 
+    /// Exchanges exceptions of C++ when ranks are switched, if the file uses a shared library for
+    /// them.
+    fn use_exceptions(&self) {
+        // SAFETY: the handle is valid.
+        let function = unsafe { symbol(self.handle, exceptions::RUNTIME) };
+        if let Some(function) = function
+            && !exceptions::is_used(function)
+            && !is_in_copy(function)
+        {
+            // SAFETY: the function has this name.
+            unsafe { exceptions::use_runtime(function) };
+        }
+    }
+
     /// Returns the relocations that name a symbol.
     fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
@@ -421,7 +452,9 @@ impl Loaded {
     /// # Safety
     /// No code of both files may run meanwhile.
     unsafe fn use_variables_of(&self, program: &Loaded) -> Result<(), String> {
-        let copies = program.copies();
+        let mut copies = program.copies();
+        // The C++ library would construct its own streams there.
+        copies.retain(|copy| !iostreams::is_stream(copy.name));
         if copies.is_empty() {
             return Ok(());
         }
@@ -548,8 +581,6 @@ fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> 
         let error = unsafe { CStr::from_ptr(libc::dlerror()) };
         return Err(error.to_string_lossy().into_owned());
     }
-    // SAFETY: the handle is valid.
-    unsafe { exceptions::find_runtime(handle) };
     let mut map: *const LinkMap = std::ptr::null();
     // SAFETY: the handle is valid, and this request writes a pointer.
     let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
@@ -635,6 +666,94 @@ fn private_name(number: usize, length: usize) -> String {
     format!("{digits:@>length$}")
 }
 
+/// Returns the address of a symbol of a file or of the libraries that it needs, if it exists.
+///
+/// # Safety
+/// The handle must be one of `dlopen`.
+unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<usize> {
+    // SAFETY: guaranteed by the caller.
+    let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    (!address.is_null()).then_some(address as usize)
+}
+
+/// Returns true if an address belongs to a copy that only one rank uses.
+fn is_in_copy(address: usize) -> bool {
+    // SAFETY: `Dl_info` consists of pointers, and the name of an object is a string.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(address as *const c_void, &mut found) != 0
+            && CStr::from_ptr(found.dli_fname)
+                .to_bytes()
+                .starts_with(COPIES.as_bytes())
+    }
+}
+
+/// Replaces functions in the shared libraries of the first program, because they do not work on the
+/// standard streams of ranks.
+fn replace_in_shared() -> Result<(), String> {
+    static DONE: OnceLock<Result<(), String>> = OnceLock::new();
+    let replace = || {
+        let find = |name: &CStr| {
+            let name = name.to_bytes();
+            let function = wide::replacement(name).or_else(|| iostreams::replacement(name))?;
+            Some(function as usize)
+        };
+        for library in shared_libraries() {
+            // SAFETY: the functions have the same types and work for all threads. A word is changed
+            // by one instruction.
+            unsafe { library.replace(find)? };
+        }
+        Ok(())
+    };
+    DONE.get_or_init(replace).clone()
+}
+
+/// Returns the files that are loaded, except for copies and for this library.
+fn shared_libraries() -> Vec<Loaded> {
+    /// Adds a file to a `Vec<Loaded>`.
+    unsafe extern "C" fn add(
+        file: *mut libc::dl_phdr_info,
+        _size: usize,
+        files: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the dynamic linker describes a file, whose name is a string. The last argument
+        // comes from the function below.
+        unsafe {
+            let (file, files) = (&*file, &mut *files.cast::<Vec<Loaded>>());
+            let segments = std::slice::from_raw_parts(file.dlpi_phdr, file.dlpi_phnum.into());
+            let base = file.dlpi_addr as usize;
+            let own = shared_libraries as *const () as usize;
+            let is_own = segments.iter().any(|segment| {
+                let start = base.wrapping_add(segment.p_vaddr as usize);
+                segment.p_type == elf::PT_LOAD
+                    && (start..start + segment.p_memsz as usize).contains(&own)
+            });
+            let is_copy = CStr::from_ptr(file.dlpi_name)
+                .to_bytes()
+                .starts_with(COPIES.as_bytes());
+            let dynamic = segments
+                .iter()
+                .find(|segment| segment.p_type == elf::PT_DYNAMIC);
+            if let (false, Some(dynamic)) = (is_own || is_copy, dynamic) {
+                files.push(Loaded {
+                    base,
+                    dynamic: (base + dynamic.p_vaddr as usize) as *const Dynamic,
+                    handle: std::ptr::null_mut(),
+                    constructors: Constructors::default(),
+                });
+            }
+        }
+        0
+    }
+    let mut files = Vec::new();
+    // SAFETY: the function has the expected type, and gets the vector.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut files).cast()) };
+    files
+}
+
+/// Start of the names of copies.
+const COPIES: &str = "/proc/self/fd";
+
 /// Returns a name of an open file that no other library has had. The path has a component `.` for
 /// each bit of a number, so that names differ although descriptors are reused.
 fn unique_name(descriptor: c_int) -> CString {
@@ -644,7 +763,7 @@ fn unique_name(descriptor: c_int) -> CString {
         0 => "/",
         _ => "/.",
     });
-    let mut name = String::from("/proc/self/fd");
+    let mut name = String::from(COPIES);
     name.extend(bits);
     name.push_str(&format!("/{descriptor}"));
     CString::new(name).unwrap_or_default()

@@ -10,6 +10,7 @@ mod examine;
 mod exceptions;
 mod floating;
 mod getopt;
+mod iostreams;
 mod libc_calls;
 mod library;
 mod limit;
@@ -21,6 +22,7 @@ mod program;
 mod refused;
 mod streams;
 mod variables;
+mod wide;
 
 pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;

@@ -152,7 +152,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         if !own.is_null() {
             return own;
         }
-        match image.find(&rank, CStr::from_ptr(name)) {
+        match image.find(&rank, CStr::from_ptr(name), image.handle()) {
             Some(address) => address as *mut c_void,
             // The program is not searched, so the next object after it is the first one.
             None if is_special => libc::dlsym(libc::RTLD_DEFAULT, name),

@@ -1,13 +1,12 @@
 //! The program and its private libraries, ready to be copied.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::elf::Copied;
@@ -118,12 +117,7 @@ impl Program {
                 let path = CString::new(path.as_os_str().as_bytes()).ok()?;
                 // SAFETY: the constructors of the library run, as if the program was started.
                 let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
-                if handle.is_null() {
-                    return None;
-                }
-                // SAFETY: the handle is valid.
-                unsafe { construct_streams(handle) };
-                Some(handle as usize)
+                (!handle.is_null()).then_some(handle as usize)
             });
             paths.collect()
         });
@@ -146,24 +140,6 @@ impl Program {
         let file = Arc::new(Copied::of(bytes, &self.names, true)?);
         opened.insert(path.to_path_buf(), Arc::clone(&file));
         Ok(file)
-    }
-}
-
-/// Constructs the streams of C++, such as `std::cout`, if a library defines them. Otherwise a
-/// constructor of the first program does that, after the program has copied them.
-///
-/// # Safety
-/// The handle must be one of `dlopen`.
-unsafe fn construct_streams(handle: *mut c_void) {
-    // `std::ios_base::Init::Init()` of an object without members, which is never destroyed.
-    const INIT: &CStr = c"_ZNSt8ios_base4InitC1Ev";
-    static OBJECT: AtomicU64 = AtomicU64::new(0);
-    // SAFETY: guaranteed by the caller.
-    let function = unsafe { libc::dlsym(handle, INIT.as_ptr()) };
-    if !function.is_null() {
-        type Init = unsafe extern "C" fn(*mut u64);
-        // SAFETY: the constructor has this type, and may run more than once.
-        unsafe { std::mem::transmute::<*mut c_void, Init>(function)(OBJECT.as_ptr()) };
     }
 }
 

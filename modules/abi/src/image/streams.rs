@@ -92,7 +92,7 @@ fn empty_input() -> *mut FILE {
 
 /// Returns a standard stream of the calling rank. A thread that is not a rank has those of the C
 /// library.
-fn stream(variable: Variable) -> *mut FILE {
+pub(super) fn stream(variable: Variable) -> *mut FILE {
     match rank::current() {
         // SAFETY: the variable is a pointer.
         Some(rank) => unsafe { *Variables::of(&rank).at(variable) },
@@ -215,6 +215,8 @@ macro_rules! with_list {
     };
 }
 
+pub(super) use with_list;
+
 with_list!("graphmap_printf", "1", "rsi", vprintf);
 with_list!("graphmap_printf_chk", "2", "rdx", vprintf_chk);
 with_list!("graphmap_scanf", "1", "rsi", vscanf);
@@ -296,6 +298,16 @@ fn own(stream: *mut FILE) -> Option<*mut FILE> {
     }
 }
 
+/// Returns the stream of the C library to which operations on a stream apply, for the calling rank.
+/// Returns `None` if the stream is output that all ranks share.
+pub(super) fn file(stream: *mut FILE) -> Option<*mut FILE> {
+    match own(stream) {
+        None if Output::of(stream).is_some() => None,
+        None => Some(stream),
+        own => own,
+    }
+}
+
 /// `setvbuf`. The buffer of a stream that ranks share stays, because output is collected for each
 /// rank.
 unsafe extern "C" fn setvbuf(
@@ -351,12 +363,7 @@ unsafe extern "C" fn freopen(
     let file = unsafe { libc::fopen(path, mode) };
     let Some(output) = output else {
         if !file.is_null() {
-            // SAFETY: the variable is a pointer.
-            unsafe {
-                Variables::of(&rank)
-                    .at::<*mut FILE>(Variable::Stdin)
-                    .write(file)
-            };
+            Variables::of(&rank).set_input(file);
         }
         return file;
     };

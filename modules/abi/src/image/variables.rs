@@ -2,8 +2,10 @@
 //!
 //! A program refers to them by their addresses, so each copy of it gets other addresses.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::CStr;
+
+use libc::FILE;
 
 use crate::rank::{Part, Slot};
 
@@ -30,6 +32,8 @@ pub(crate) struct Variables {
     own: [UnsafeCell<u64>; COUNT],
     /// Addresses of variables that are in the program instead, or 0.
     elsewhere: [Cell<usize>; COUNT],
+    /// Further pointers to the standard input.
+    inputs: RefCell<Vec<*mut *mut FILE>>,
 }
 
 impl Default for Variables {
@@ -37,6 +41,7 @@ impl Default for Variables {
         Variables {
             own: std::array::from_fn(|_| UnsafeCell::new(0)),
             elsewhere: Default::default(),
+            inputs: RefCell::default(),
         }
     }
 }
@@ -51,6 +56,21 @@ impl Variables {
         match self.elsewhere[variable as usize].get() {
             0 => self.own[variable as usize].get().cast(),
             address => address as *mut T,
+        }
+    }
+
+    /// Makes a pointer follow the standard input when the rank opens another file as such. It must
+    /// be valid as long as the program is loaded.
+    pub(super) fn follow_input(&self, input: *mut *mut FILE) {
+        self.inputs.borrow_mut().push(input);
+    }
+
+    /// Sets the standard input.
+    pub(super) fn set_input(&self, file: *mut FILE) {
+        let first = self.at(Variable::Stdin);
+        for input in self.inputs.borrow().iter().copied().chain([first]) {
+            // SAFETY: the pointers are valid, and the rank is not using them.
+            unsafe { input.write(file) };
         }
     }
 

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <exception>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,34 @@ struct Object {
     ~Object() { std::cout << "destroyed " << value << std::endl; }
 };
 static Object object;
+
+// An object that waits while an exception is thrown.
+struct Waiting {
+    ~Waiting()
+    {
+        int before = std::uncaught_exceptions();
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (before != 1 || std::uncaught_exceptions() != 1)
+            std::printf("%d exceptions, then %d\n", before, std::uncaught_exceptions());
+    }
+};
+
+static void wait_while_thrown(int rank)
+{
+    if (rank == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (std::uncaught_exceptions() || std::current_exception())
+            std::printf("rank 0 has an exception\n");
+        return;
+    }
+    try {
+        Waiting waiting;
+        throw rank;
+    } catch (int caught) {
+        if (caught != rank)
+            std::printf("rank %d caught %d\n", rank, caught);
+    }
+}
 
 int main()
 {
@@ -52,6 +81,7 @@ int main()
         if (rank < size - 1)
             MPI_Send(&rank, 1, MPI_INT, rank + 1, 2, MPI_COMM_WORLD);
     }
+    wait_while_thrown(rank);
     if (shared_name != 3 + rank || Holder<int>::value != 9 + rank || once() != 11 + rank)
         std::printf("rank %d shares globals\n", rank);
     MPI_Finalize();
