@@ -77,6 +77,15 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     });
     let program = program.unwrap_or_else(|why| refuse(path, &why));
     report::require_one_copy();
+    if ranks > 1
+        && let Some((library, symbol)) = program.used_by_shared()
+    {
+        eprintln!(
+            "warning: {library} uses `{symbol}` of the program, but all ranks share the library, so \
+             they use the `{symbol}` of one rank\n  = help: `--private {library}` gives each rank its \
+             own copy of the library"
+        );
+    }
     // The memory of long messages is used again. Getting it from the kernel each time takes longer
     // than copying them.
     #[cfg(target_env = "gnu")]

@@ -547,6 +547,29 @@ fn libraries_are_shared_unless_they_are_private() {
         said(&output)
     );
     let library = library.to_str().unwrap();
+    let nameless = INSTALLED.join("libnameless.so");
+    let output = run(Command::new("cc")
+        .args(["-shared", "-fPIC", "-DNEEDS"])
+        .arg(source("library.c"))
+        .arg("-o")
+        .arg(&nameless));
+    assert!(output.status.success());
+    let folder = format!("-L{}", INSTALLED.display());
+    let user = compile(
+        "nameless",
+        "user.c",
+        Linked::Loadable,
+        &[&folder, "-lnameless"],
+    );
+    let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", "libnameless.so"));
+    let error = said(&output).1;
+    let expected = "error[G0011]: libnameless.so cannot be private, because it does not state";
+    assert!(error.starts_with(expected), "{error}");
+    let error = said(&run(&mut host(3, &user, &[]))).1;
+    assert!(
+        error.starts_with("warning: libnameless.so uses `needed` of the program, "),
+        "{error}"
+    );
     for linked in [Linked::Loadable, Linked::Executable] {
         let name = format!("user-{}", linked == Linked::Executable);
         let user = compile(&name, "user.c", linked, &[library]);

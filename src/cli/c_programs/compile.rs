@@ -80,11 +80,18 @@ fn compile(
         session.show(&format!("{}\n", library.scripts().display()))?;
         return Ok(Exit::Ok);
     }
-    let compiler = std::env::var_os(variable).filter(|name| !name.is_empty());
-    let compiler = compiler.unwrap_or_else(|| default.into());
+    // The variable may have several words, such as `ccache gcc`.
+    let compiler = std::env::var(variable).unwrap_or_default();
+    let mut compiler = words(&compiler).into_iter();
+    let (compiler, options) = match compiler.next() {
+        Some(first) => (first, compiler.collect()),
+        None => (default.into(), Vec::new()),
+    };
     let (headers, libraries) = (library.headers(), library.libraries());
-    let given = response_files(given);
-    let arguments = arguments(&given, &headers, &libraries, &|| start_file(&compiler));
+    let given = [options.clone(), response_files(given)].concat();
+    let arguments = arguments(&given, &headers, &libraries, &|| {
+        start_file(&compiler, &options)
+    });
     if given.iter().any(|argument| argument == "-show") {
         let words: Vec<_> = arguments
             .iter()
@@ -195,6 +202,13 @@ fn arguments(
     if !links || is(&NO_LINK) {
         return arguments;
     }
+    if given
+        .iter()
+        .any(|argument| argument.as_encoded_bytes().starts_with(b"-x"))
+    {
+        // The language is not that of the files below.
+        arguments.push("-xnone".into());
+    }
     if !is(&["-shared"]) {
         arguments.push("-shared".into());
         arguments.push(start_file());
@@ -209,9 +223,10 @@ fn arguments(
 }
 
 /// Returns the path of the code that calls `main`, which the compiler links into executables only.
-fn start_file(compiler: &OsStr) -> OsString {
+fn start_file(compiler: &OsStr, options: &[OsString]) -> OsString {
     let name = "Scrt1.o";
     let output = Command::new(compiler)
+        .args(options)
         .arg(format!("-print-file-name={name}"))
         .stdin(Stdio::null())
         .output();
@@ -248,6 +263,12 @@ mod tests {
         for given in ["-show", "-show a.c", "-xc -", "-### a.c"] {
             assert!(of(given).contains("-lmpi_abi"), "{given}");
         }
+    }
+
+    #[test]
+    fn a_language_is_for_the_files_of_the_user() {
+        let linked = of("-x c - -o a");
+        assert!(linked.contains("-xnone -shared /s.o"), "{linked}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::start::{self, PREFIX, Start};
 use crate::cli::exit::Exit;
 use crate::cli::mapping;
+use crate::cli::paths;
 use crate::cli::session::{Outcome, Session};
 use crate::codes;
 use crate::visible;
@@ -189,6 +190,11 @@ pub(crate) fn run(args: &MpiexecArgs, session: &mut Session<'_>) -> Outcome<Exit
         .collect();
     if line.has_prefix {
         variables.push((PREFIX.into(), "1".into()));
+    }
+    if let Some(folder) = line.folder.filter(|folder| !folder.is_dir()) {
+        let message = format!("the folder `{}` does not exist", paths::shown(folder));
+        let error = Diagnostic::error(codes::USAGE, message).help("create it, or name another one");
+        return session.fail(Exit::Usage, error);
     }
     let start = Start {
         program: &found(line.program),

@@ -28,7 +28,10 @@ fn start() -> Result<ExitCode, String> {
     let pointers: Vec<*const c_char> = arguments.iter().map(|text| text.as_ptr()).collect();
     // SAFETY: the library is graphmap's, and the function has this type. The arguments are strings.
     unsafe {
-        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        // The program expects the default action, which Rust changes.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // Its symbols are not global, so that a library which a program links before it comes first.
+        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if handle.is_null() {
             let error = CStr::from_ptr(libc::dlerror());
             return Err(error.to_string_lossy().into_owned());

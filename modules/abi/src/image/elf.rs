@@ -1,5 +1,7 @@
 //! Reading an ELF file and changing what prevents its copies from being loaded.
 
+use std::collections::HashSet;
+
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 
@@ -18,6 +20,8 @@ pub(super) struct Copied {
     pub(super) is_dynamic: bool,
     /// Whether the file has copies of variables of libraries.
     pub(super) has_copies: bool,
+    /// Whether the file states its name as a library.
+    pub(super) has_name: bool,
     /// Whether the file opens libraries.
     pub(super) opens_libraries: bool,
     /// Names of private libraries in the contents, which each copy replaces.
@@ -26,6 +30,10 @@ pub(super) struct Copied {
     pub(super) mappings: usize,
     /// Numbers of the symbols that a library may find in the program, in ascending order.
     pub(super) unresolved: Vec<usize>,
+    /// Numbers of the symbols of a library that the program defines, in ascending order.
+    pub(super) preempted: Vec<usize>,
+    /// Names of the symbols that the file defines.
+    pub(super) defined: HashSet<Vec<u8>>,
     /// Constructors, which the dynamic linker does not see.
     pub(super) constructors: Constructors,
 }
@@ -61,11 +69,11 @@ pub(super) struct Name {
 
 impl Copied {
     /// Checks a file and changes it so that copies of it can be loaded. `private` are the names of
-    /// the private libraries.
+    /// the private libraries. `program` is the program of a library.
     pub(super) fn of(
         mut bytes: Vec<u8>,
         private: &[String],
-        is_library: bool,
+        program: Option<&Copied>,
     ) -> Result<Self, Refused> {
         let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
         if !bytes.starts_with(&elf::ELFMAG) {
@@ -151,10 +159,21 @@ impl Copied {
         // The dynamic linker does not search the program for symbols of a library, because the
         // program is private. It accepts weak symbols that do not exist.
         let open = symbols.enumerate();
-        let open = open.filter(|(_, symbol)| is_library && is_open(symbol));
+        let open = open.filter(|(_, symbol)| program.is_some() && is_open(symbol));
         let (unresolved, weak): (Vec<usize>, Vec<usize>) = open
             .map(|(index, symbol)| (index.0, std::ptr::from_ref(symbol) as usize - start + 4))
             .unzip();
+        // The program comes first for symbols that a library defines, too.
+        let (mut preempted, mut defined) = (Vec::new(), HashSet::new());
+        for (index, symbol) in symbols.enumerate() {
+            let name = symbol.name(endian, symbols.strings()).map_err(wrong)?;
+            if program.is_some_and(|program| program.defined.contains(name)) {
+                preempted.push(index.0);
+            }
+            if symbol.st_shndx(endian) != elf::SHN_UNDEF && !name.is_empty() {
+                defined.insert(name.to_vec());
+            }
+        }
         let mut has_copies = false;
         for section in sections.iter() {
             if let Some((entries, _)) = section.rela(endian, &*bytes).map_err(wrong)? {
@@ -167,6 +186,7 @@ impl Copied {
             symbol.st_shndx(endian) == elf::SHN_UNDEF && name.is_ok_and(|name| name == b"dlopen")
         });
         let mut names = Vec::new();
+        let mut has_name = false;
         let mut constructors = Constructors::default();
         let mut hidden = Vec::new();
         for entry in dynamic {
@@ -183,6 +203,7 @@ impl Copied {
             if !matches!(entry.tag32(endian), Some(elf::DT_NEEDED | elf::DT_SONAME)) {
                 continue;
             }
+            has_name |= entry.tag32(endian) == Some(elf::DT_SONAME);
             let name = entry.string(endian, symbols.strings()).map_err(wrong)?;
             if other_mpi(name) {
                 return Err(Refused::OtherMpi(
@@ -218,12 +239,45 @@ impl Copied {
             entry,
             is_dynamic,
             has_copies,
+            has_name,
             opens_libraries,
             names,
             mappings,
             unresolved,
+            preempted,
+            defined,
             constructors,
         })
+    }
+}
+
+/// Names of the symbols that a library defines, and those that another file must define.
+#[derive(Debug, Default)]
+pub(super) struct Symbols {
+    pub(super) defined: HashSet<Vec<u8>>,
+    pub(super) needed: Vec<Vec<u8>>,
+}
+
+impl Symbols {
+    /// Returns the symbols of a file.
+    ///
+    /// # Errors
+    /// The reason why the file is not an ELF file for this processor.
+    pub(super) fn of(bytes: &[u8]) -> object::read::Result<Self> {
+        let header = Header::parse(bytes)?;
+        let endian = header.endian()?;
+        let sections = header.sections(endian, bytes)?;
+        let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
+        let mut all = Symbols::default();
+        for symbol in symbols.iter() {
+            let name = symbol.name(endian, symbols.strings())?.to_vec();
+            if symbol.st_shndx(endian) != elf::SHN_UNDEF {
+                all.defined.insert(name);
+            } else if symbol.st_bind() == elf::STB_GLOBAL {
+                all.needed.push(name);
+            }
+        }
+        Ok(all)
     }
 }
 

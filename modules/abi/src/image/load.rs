@@ -139,7 +139,7 @@ impl Image {
             library.use_exceptions();
             library.replace(|name| self.find(rank, name, library.handle))?;
             library.use_variables_of(&self.program)?;
-            library.resolve(&file.unresolved, self.program.handle)
+            library.resolve(file, self.program.handle)
         }
     }
 
@@ -471,34 +471,35 @@ impl Loaded {
         Ok(())
     }
 
-    /// Makes the file use symbols of the program that the dynamic linker has not found. `unresolved`
-    /// are the numbers of symbols that must exist.
+    /// Makes a library use symbols of the program: those that the dynamic linker has not found, and
+    /// those that both define.
     ///
     /// # Errors
     /// The name of a symbol that does not exist.
     ///
     /// # Safety
-    /// No code of the file may run meanwhile, and `program` must be a handle of `dlopen`.
-    unsafe fn resolve(&self, unresolved: &[usize], program: *mut c_void) -> Result<(), String> {
+    /// No code of the library may run meanwhile, and `program` must be a handle of `dlopen`.
+    unsafe fn resolve(&self, file: &Copied, program: *mut c_void) -> Result<(), String> {
         let mut pages = Pages::default();
         for reference in self.references() {
-            let is_address = ADDRESSES.contains(&reference.kind);
-            if !is_address || unresolved.binary_search(&reference.number).is_err() {
+            if !ADDRESSES.contains(&reference.kind) {
                 continue;
             }
+            let is_in = |numbers: &[usize]| numbers.binary_search(&reference.number).is_ok();
             // SAFETY: the relocation is for a word of the file.
             let word = unsafe { (reference.address as *const usize).read_unaligned() };
-            if word.wrapping_sub(reference.addend) != 0 {
+            let is_open = is_in(&file.unresolved) && word.wrapping_sub(reference.addend) == 0;
+            let is_stream = iostreams::is_stream(reference.name);
+            if !is_open && (is_stream || !is_in(&file.preempted)) {
                 continue;
             }
             // SAFETY: the handle is valid.
-            let address = unsafe { libc::dlsym(program, reference.name.as_ptr()) };
-            if address.is_null() {
+            let Some(address) = (unsafe { symbol(program, reference.name) }) else {
                 let name = reference.name.to_string_lossy();
                 return Err(format!("undefined symbol: {name}"));
-            }
+            };
             // SAFETY: as above.
-            unsafe { reference.set(address as usize, &mut pages)? };
+            unsafe { reference.set(address, &mut pages)? };
         }
         Ok(())
     }

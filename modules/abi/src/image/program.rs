@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::elf::Copied;
+use super::elf::{Copied, Symbols};
 use super::limit;
 use super::refused::Refused;
 
@@ -59,7 +59,7 @@ impl Program {
                 }
             }
         }
-        let file = Copied::of(bytes, &names, false)?;
+        let file = Copied::of(bytes, &names, None)?;
         let mut shared = Vec::new();
         if file.has_copies {
             let all = libraries_of(path).map_err(Refused::Unreadable)?;
@@ -80,11 +80,15 @@ impl Program {
         if !file.is_dynamic {
             return Err(Refused::Static);
         }
-        let copied = |bytes| Copied::of(bytes, &names, true);
+        let copied = |bytes| Copied::of(bytes, &names, Some(&file));
         let libraries = libraries
             .into_iter()
             .map(copied)
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut all = libraries.iter().zip(&names);
+        if let Some((_, name)) = all.find(|(library, _)| !library.has_name) {
+            return Err(Refused::NamelessLibrary(name.clone()));
+        }
         Ok(Program {
             path: path.to_path_buf(),
             file,
@@ -94,6 +98,27 @@ impl Program {
             shared,
             handles: OnceLock::new(),
             opened: Mutex::default(),
+        })
+    }
+
+    /// Returns a shared library that uses a symbol which only the program defines, and the symbol.
+    /// All ranks would use the symbol of one of them.
+    pub(crate) fn used_by_shared(&self) -> Option<(String, String)> {
+        let all = libraries_of(&self.path).ok()?;
+        let symbols = |path: &Path| Symbols::of(&fs::read(path).ok()?).ok();
+        let all: Vec<(String, Symbols)> = all
+            .into_iter()
+            .filter_map(|(name, path)| Some((name, symbols(&path)?)))
+            .collect();
+        let is_defined =
+            |symbol: &Vec<u8>| all.iter().any(|(_, other)| other.defined.contains(symbol));
+        let shared = all.iter().filter(|(name, _)| !self.names.contains(name));
+        shared.into_iter().find_map(|(name, symbols)| {
+            let is_own = |symbol: &&Vec<u8>| self.file.defined.contains(*symbol);
+            let mut needed = symbols.needed.iter().filter(is_own);
+            let symbol = needed.find(|&symbol| !is_defined(symbol))?;
+            let symbol = String::from_utf8_lossy(symbol);
+            Some((name.clone(), symbol.into_owned()))
         })
     }
 
@@ -137,7 +162,7 @@ impl Program {
             return Ok(Arc::clone(file));
         }
         let bytes = fs::read(path).map_err(Refused::Unreadable)?;
-        let file = Arc::new(Copied::of(bytes, &self.names, true)?);
+        let file = Arc::new(Copied::of(bytes, &self.names, Some(&self.file))?);
         opened.insert(path.to_path_buf(), Arc::clone(&file));
         Ok(file)
     }

@@ -50,6 +50,8 @@ pub(crate) enum Refused {
     NoLibrary(String),
     /// A private library belongs to the C library or is this library, which all ranks share.
     SharedLibrary(String),
+    /// A private library does not state its name, which must differ for each rank.
+    NamelessLibrary(String),
     /// The system allows fewer memory mappings than the ranks need.
     TooManyRanks {
         ranks: usize,
@@ -70,7 +72,9 @@ impl Refused {
             Refused::Fixed => FIXED,
             Refused::ThreadLocal => THREAD_LOCAL,
             Refused::OtherMpi(_) => OTHER_MPI,
-            Refused::NoLibrary(_) | Refused::SharedLibrary(_) => Code(USAGE),
+            Refused::NoLibrary(_) | Refused::SharedLibrary(_) | Refused::NamelessLibrary(_) => {
+                Code(USAGE)
+            }
             Refused::TooManyRanks { .. } => TOO_MANY_RANKS,
             Refused::Sanitizer(_) => SANITIZER,
         }
@@ -93,6 +97,11 @@ impl Refused {
             }
             Refused::NoLibrary(name) => {
                 format!("`{program}` neither needs nor opens the private library {name}")
+            }
+            Refused::NamelessLibrary(name) => {
+                format!(
+                    "{name} cannot be private, because it does not state its name (`DT_SONAME`)"
+                )
             }
             Refused::SharedLibrary(name) => {
                 format!("{name} cannot be private: all ranks of `{program}` share it")
@@ -126,6 +135,11 @@ impl Refused {
                 "compile it with `graphmap cc`, or with another compiler for the ABI of MPI-5.0 \
                  such as `mpicc_abi` of MPICH 5",
             ),
+            Refused::NamelessLibrary(name) => {
+                vec![format!(
+                    "link it with `-Wl,-soname,{name}`, and then the program again"
+                )]
+            }
             Refused::SharedLibrary(_) => one("leave out this `--private`"),
             Refused::NoLibrary(_) => one("`ldd` lists the libraries of a program"),
             Refused::TooManyRanks { needed, most, .. } => vec![

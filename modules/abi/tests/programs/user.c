@@ -4,13 +4,19 @@
 
 extern int count;
 int bump(int by);
+int call_hook(void);
+
+static int own;
+int hook(void) { return own; }
+int needed(void) { return own; }
 
 int main(void)
 {
     int rank;
     MPI_Init(0, 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int is_private = bump(rank + 1) && count == rank + 4;
+    own = rank;
+    int is_private = bump(rank + 1) && count == rank + 4 && call_hook() == rank;
     printf("%s\n", is_private ? "private" : "shared");
     MPI_Finalize();
     return 0;
