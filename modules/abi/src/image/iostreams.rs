@@ -190,19 +190,25 @@ impl Iostreams {
     }
 }
 
-/// Flushes the streams of a rank, to which it may have given other buffers.
-pub(super) fn flush(rank: &Rank) {
-    for (address, flush) in Iostreams::of(rank).constructed.iter().map(Cell::get) {
-        if flush != 0 {
-            // SAFETY: this is an object of `std::ostream` and its function. It throws nothing.
-            unsafe {
-                let thrown = (address + BASE_OF_OUTPUT + THROWN) as *mut c_int;
-                thrown.write(0);
-                let flush = std::mem::transmute::<usize, Member>(flush);
-                flush(address as *mut c_void, ptr::null_mut());
-            }
+/// Flushes the streams of the calling rank, to which it may have given other buffers. It must have
+/// no values to drop, because a buffer may end the rank.
+pub(super) fn flush() {
+    while let Some((address, flush)) = take_constructed() {
+        // SAFETY: this is an object of `std::ostream` and its function. It throws nothing.
+        unsafe {
+            let thrown = (address + BASE_OF_OUTPUT + THROWN) as *mut c_int;
+            thrown.write(0);
+            let flush = std::mem::transmute::<usize, Member>(flush);
+            flush(address as *mut c_void, ptr::null_mut());
         }
     }
+}
+
+/// Takes an output stream of the calling rank, and the function that flushes it.
+fn take_constructed() -> Option<(usize, usize)> {
+    let rank = rank::current()?;
+    let mut streams = Iostreams::of(&rank).constructed.iter().map(Cell::take);
+    streams.find(|&(_, flush)| flush != 0)
 }
 
 /// Returns the function that replaces a function, or `None` if it is not replaced.

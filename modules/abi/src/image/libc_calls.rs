@@ -96,7 +96,7 @@ extern "C" fn exit(status: c_int) -> ! {
         // SAFETY: the caller is the program of this rank.
         unsafe { image.destruct() };
     }
-    iostreams::flush(&current());
+    iostreams::flush();
     // The streams of other ranks are flushed, too, which they cannot observe: the C library may
     // write a buffer at any time. A list of the streams of a rank would miss those that libraries
     // open and close.
