@@ -251,7 +251,7 @@ impl Copied {
     }
 }
 
-/// Names of the symbols that a library defines, and those that another file must define.
+/// Names of the symbols that a library defines, and names that another file must define.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     pub(super) defined: HashSet<Vec<u8>>,

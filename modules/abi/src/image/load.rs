@@ -471,8 +471,8 @@ impl Loaded {
         Ok(())
     }
 
-    /// Makes a library use symbols of the program: those that the dynamic linker has not found, and
-    /// those that both define.
+    /// Makes a library use symbols of the program, if the dynamic linker has not found them, or if
+    /// both define them.
     ///
     /// # Errors
     /// The name of a symbol that does not exist.
