@@ -328,6 +328,12 @@ fn launchers_options_and_scripts_are_those_of_other_mpis() {
         .stdout_is("")
         .stderr_has("error[G0011]: `:` starts several programs, and a run has only one");
 
+    let test = test.args("mpiexec -wdir /missing -n 2 ./ring");
+    test.run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("error[G0011]: the folder `/missing` does not exist");
+
     // The scripts find the command without PATH.
     let script = |name: &str, arguments: &[&str]| {
         let mut command = Command::new(Path::new(&*SCRIPTS).join(name));
@@ -340,6 +346,7 @@ fn launchers_options_and_scripts_are_those_of_other_mpis() {
     fs::write(test.folder().join("words"), "-c ring.c\n-o 'a b.o'").unwrap();
     script("mpicc", &["@words"]);
     script("mpicc", &["a b.o", "-o", "other"]);
+    script("mpicc", &["-x", "c", "ring.c", "-o", "third"]);
     assert_eq!(
         sorted(&script("mpiexec", &["-n", "2", "./other", "9"])),
         lines(2, 9)

@@ -1,10 +1,11 @@
 //! Programs in C and C++, compiled and run with many ranks.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
 use graphmap_testing::{Need, skip};
@@ -193,6 +194,14 @@ fn the_end_of_a_rank_is_reported() {
     }
     let output = run(&mut host(4, &ends, &["mpi", "256"]));
     assert_eq!(output.status.code(), Some(1));
+    // The reader of the output leaves.
+    let mut child = host(4, &ends, &["pipe"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 6];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGPIPE));
     // Without lines, a report has the address of the call.
     let without = compile("without", "ends.c", Linked::Loadable, &["-g0"]);
     let error = said(&run(&mut host(4, &without, &["wait"]))).1;
