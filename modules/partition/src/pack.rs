@@ -123,11 +123,14 @@ fn relative(load: i64, bound: i64) -> f64 {
     load as f64 / (bound.max(1) as f64)
 }
 
+/// Loads and blocks, the least load first.
+type Heap = BinaryHeap<Reverse<(i64, u32)>>;
+
 /// Blocks with their loads, the least loaded first, in one heap for each load bound. Finds the
 /// emptiest block without a scan of all blocks.
 struct Queue {
     /// Load bound and blocks. An entry with an old load of its block is ignored.
-    heaps: Vec<(i64, BinaryHeap<Reverse<(i64, u32)>>)>,
+    heaps: Vec<(i64, Heap)>,
     /// Index of the heap of each block.
     heap_of: Vec<usize>,
     load: Vec<i64>,
@@ -142,7 +145,7 @@ impl Queue {
             let bound = inst.load_bound(b);
             let heap = *numbers.entry(bound).or_insert(heaps.len());
             if heap == heaps.len() {
-                heaps.push((bound, BinaryHeap::new()));
+                heaps.push((bound, Heap::new()));
             }
             heaps[heap].1.push(Reverse((0, b as u32)));
             heap_of.push(heap);

@@ -110,28 +110,18 @@ impl Groups {
         let (near, near_rule) = runs(scene, count);
         // The last value is whether OS processes share a box because they are alike.
         let ways: [(&[usize], &[usize], &'static str, bool); 7] = [
-            (&own, &exact, "those of a host that are alike", true),
-            (&own, &of_kinds, "those of a host with the same kinds", true),
+            (&own, &exact, "by host, kinds and load", true),
+            (&own, &of_kinds, "by host and kinds", true),
             (&own, &near, near_rule, false),
             (
                 &contents,
                 &exact,
-                "those alike on hosts that are alike",
+                "by hosts that are alike, kinds and load",
                 true,
             ),
-            (
-                &hardware,
-                &exact,
-                "those alike on hosts with equal hardware",
-                true,
-            ),
-            (
-                &hardware,
-                &of_kinds,
-                "those with the same kinds on hosts with equal hardware",
-                true,
-            ),
-            (&neighbours, &all, "all of neighbouring hosts", false),
+            (&hardware, &exact, "by hardware, kinds and load", true),
+            (&hardware, &of_kinds, "by hardware and kinds", true),
+            (&neighbours, &all, "by neighbouring hosts", false),
         ];
         let fold = |(hosts, boxes, rule, alike)| (folded(places, (hosts, boxes), rule), alike);
         let fits = |(groups, alike): &(Groups, bool)| {
@@ -171,8 +161,8 @@ fn runs(scene: &Scene, count: usize) -> (Vec<usize>, &'static str) {
         }
     }
     let rule = match each {
-        1 => "all of a host",
-        _ => "those of a host with neighbouring numbers",
+        1 => "by host",
+        _ => "by host and neighbouring numbers",
     };
     (run, rule)
 }

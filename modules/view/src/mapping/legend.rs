@@ -115,7 +115,7 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents, numbers: usize) -> Vec<
             many => format!("{many} hosts"),
         };
         let text = format!(
-            "{} on {hosts} in {}: {rule}",
+            "{} on {hosts} in {}, {rule}",
             count(scene.os_processes.len(), "OS process"),
             count(contents.blocks.len(), "box")
         );

@@ -446,7 +446,10 @@ fn hosts_that_are_alike_share_a_frame_if_arcs_show_the_traffic() {
     scene.nodes[0].kind = "source".to_owned();
     let contents = Contents::of(&scene, None, &Traffic::of(&scene));
     assert_eq!((contents.frames.len(), contents.arcs.len()), (2, 1));
-    assert_eq!(contents.rule, Some("those alike on hosts that are alike"));
+    assert_eq!(
+        contents.rule,
+        Some("by hosts that are alike, kinds and load")
+    );
 }
 
 #[test]
@@ -459,7 +462,7 @@ fn boxes_of_unlike_os_processes_have_ranges() {
     let [first, second] = &contents.blocks[..] else {
         panic!("a box for each host");
     };
-    assert_eq!(contents.rule, Some("those of a host with the same kinds"));
+    assert_eq!(contents.rule, Some("by host and kinds"));
     assert!(first.load_text.starts_with("loads 0\u{2013}39 "));
     assert!(second.load_text.starts_with("loads 40\u{2013}79 "));
 }
