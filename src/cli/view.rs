@@ -93,13 +93,16 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let content = if args.detail == Some(Detail::Nodes) {
         // Nodes can be shown even if the network has errors.
         let declared = session.declared_for_picture(&args.file, &args.graph)?;
-        show(&Picture::of_graph(&declared), form)
+        session.timed("draw", |_| show(&Picture::of_graph(&declared), form))
     } else {
         let network = session.verified(&args.file, &args.graph)?;
         match form {
             Form::Json => Summary::of(&network).json(&network),
             Form::Text => visible::text(&text(&network, args.detail)).into_owned(),
-            Form::Svg | Form::Rendered(_) => show(&picture(&network, args.detail), form),
+            Form::Svg | Form::Rendered(_) => session.timed("draw", |_| {
+                let picture = picture(&network, args.detail);
+                show(&picture, form)
+            }),
         }
     };
     let content = match form {

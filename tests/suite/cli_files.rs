@@ -65,6 +65,10 @@ fn standard_output_holds_data_alone() {
     assert_eq!(value["processes"][1]["name"], "b");
     assert_eq!(value["mapping"]["os_process"], serde_json::json!([0, 0]));
     done.stderr_has("  total\n");
+    for detail in ["nodes", "processes"] {
+        let view = format!("view net.json --svg --timings --detail {detail}");
+        net().args(&view).run().status(0).stderr_has("  draw\n");
+    }
     net()
         .args("expand net.json --json")
         .run()

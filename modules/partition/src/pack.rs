@@ -1,5 +1,7 @@
 //! Packing by size, and the least load bounds if the original ones are too tight.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Instant;
 
 use crate::instance::Instance;
@@ -15,6 +17,9 @@ const EXACT: f64 = 1.0 + 1e-9;
 
 /// Largest factor that is tried.
 const FARTHEST: f64 = 1e4;
+
+/// Most blocks of each load bound that are passed over for a vertex before all blocks are scanned.
+const PASSED: usize = 16;
 
 /// Limits on packing: steps and a time.
 #[derive(Clone, Copy, Debug)]
@@ -92,19 +97,104 @@ impl<'a> Ledger<'a> {
 
     /// Puts a vertex into the block that the hard rules allow with the least load relative to its
     /// bound. If the rules allow none, uses the first block of the vertex's set, or block 0 if the
-    /// set is empty.
-    fn put_emptiest(&mut self, v: u32) {
-        let (inst, d) = (self.inst, self.inst.dims());
-        let fill = |b: &u32| {
-            let after = self.load[*b as usize * d] + inst.load(v);
-            after as f64 / (inst.load_bound(*b as usize).max(1) as f64)
+    /// set is empty. `queue` must contain the loads of all blocks.
+    fn put_emptiest(&mut self, v: u32, queue: &mut Queue) {
+        let inst = self.inst;
+        let b = match queue.emptiest(inst.load(v), |b| self.allowed(v, b)) {
+            Some(b) => b,
+            None => (0..inst.k() as u32)
+                .filter(|&b| self.allowed(v, b))
+                .min_by(|&a, &b| self.fill(v, a).total_cmp(&self.fill(v, b)))
+                .or_else(|| (0..inst.k() as u32).find(|&b| inst.is_allowed(v, b)))
+                .unwrap_or(0),
         };
-        let b = (0..inst.k() as u32)
-            .filter(|&b| self.allowed(v, b))
-            .min_by(|a, b| fill(a).total_cmp(&fill(b)))
-            .or_else(|| (0..inst.k() as u32).find(|&b| inst.is_allowed(v, b)))
-            .unwrap_or(0);
         self.put(v, b);
+        queue.put(b, self.load[b as usize * inst.dims()]);
+    }
+
+    /// Returns the load of a block with this vertex, relative to its bound.
+    fn fill(&self, v: u32, b: u32) -> f64 {
+        let after = self.load[b as usize * self.inst.dims()] + self.inst.load(v);
+        relative(after, self.inst.load_bound(b as usize))
+    }
+}
+
+fn relative(load: i64, bound: i64) -> f64 {
+    load as f64 / (bound.max(1) as f64)
+}
+
+/// Loads and blocks, the least load first.
+type Heap = BinaryHeap<Reverse<(i64, u32)>>;
+
+/// Blocks with their loads, the least loaded first, in one heap for each load bound. Finds the
+/// emptiest block without a scan of all blocks.
+struct Queue {
+    /// Load bound and blocks. An entry with an old load of its block is ignored.
+    heaps: Vec<(i64, Heap)>,
+    /// Index of the heap of each block.
+    heap_of: Vec<usize>,
+    load: Vec<i64>,
+}
+
+impl Queue {
+    /// Returns the blocks of an instance, all of them empty.
+    fn new(inst: &Instance) -> Self {
+        let mut numbers = BTreeMap::new();
+        let (mut heaps, mut heap_of) = (Vec::new(), Vec::new());
+        for b in 0..inst.k() {
+            let bound = inst.load_bound(b);
+            let heap = *numbers.entry(bound).or_insert(heaps.len());
+            if heap == heaps.len() {
+                heaps.push((bound, Heap::new()));
+            }
+            heaps[heap].1.push(Reverse((0, b as u32)));
+            heap_of.push(heap);
+        }
+        let load = vec![0; inst.k()];
+        Self {
+            heaps,
+            heap_of,
+            load,
+        }
+    }
+
+    /// Returns the allowed block that is the emptiest one with an additional load, or the first of
+    /// several. Returns `None` if none is allowed, or if too many blocks must be passed over.
+    fn emptiest(&mut self, load: i64, allowed: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut best: Option<(f64, u32)> = None;
+        for (bound, heap) in &mut self.heaps {
+            let mut passed = Vec::new();
+            while let Some(&Reverse((old, b))) = heap.peek() {
+                if old != self.load[b as usize] {
+                    heap.pop();
+                } else if allowed(b) {
+                    let fill = (relative(old + load, *bound), b);
+                    let better =
+                        |best: (f64, u32)| fill.0.total_cmp(&best.0).then(b.cmp(&best.1)).is_lt();
+                    if best.is_none_or(better) {
+                        best = Some(fill);
+                    }
+                    break;
+                } else if passed.len() == PASSED {
+                    heap.extend(passed);
+                    return None;
+                } else {
+                    passed.extend(heap.pop());
+                }
+            }
+            heap.extend(passed);
+        }
+        best.map(|(_, b)| b)
+    }
+
+    /// Sets the load of a block.
+    fn put(&mut self, b: u32, load: i64) {
+        if self.load[b as usize] != load {
+            self.load[b as usize] = load;
+            self.heaps[self.heap_of[b as usize]]
+                .1
+                .push(Reverse((load, b)));
+        }
     }
 }
 
@@ -116,17 +206,18 @@ impl<'a> Ledger<'a> {
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let bare = inst.edgeless();
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();
-    let freedom = |v: u32| {
-        (0..inst.k() as u32)
-            .filter(|&b| inst.is_allowed(v, b))
-            .count()
-    };
+    let sets = inst.shared.sets.iter();
+    let freedom: Vec<usize> = sets
+        .map(|s| s.iter().filter(|&&open| open).count())
+        .collect();
     order.sort_by_cached_key(|&v| {
-        let few = if inst.set.is_empty() { 0 } else { freedom(v) };
-        (few, std::cmp::Reverse(inst.load(v)), v)
+        let few = inst.set.get(v as usize).map(|&set| freedom[set as usize]);
+        (few, Reverse(inst.load(v)), v)
     });
-    let mut ledger = Ledger::new(&bare);
-    order.iter().for_each(|&v| ledger.put_emptiest(v));
+    let (mut ledger, mut queue) = (Ledger::new(&bare), Queue::new(&bare));
+    order
+        .iter()
+        .for_each(|&v| ledger.put_emptiest(v, &mut queue));
     let mut state = State::new(&bare, ledger.block);
     let schedule = Schedule::new(effort.steps, 1.0, 0.01, effort.stop_at);
     if state.faults == 0 {
@@ -219,4 +310,66 @@ pub(crate) fn least_factor(
         }
     }
     Some((high * (1.0 + 1e-12) + 1e-12, packed.block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::machine::{Block, Machine, Tree};
+    use crate::problem::{Constraint, Problem};
+
+    /// Checks that packing needs neither a table of all vertices and blocks, which would be
+    /// half a terabyte here, nor a scan of all blocks for each vertex.
+    #[test]
+    fn many_vertices_are_packed_into_many_blocks() {
+        let (n, k) = (1 << 17, 1 << 19);
+        let graph = Graph::new(vec![1; n], &[]).unwrap();
+        let machine = Machine::regular(&[(k, 1)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let packed = pack(&inst, &mut Random::new(1), Effort::of(1000));
+        let expected: Vec<u32> = (0..n as u32).collect();
+        assert_eq!(packed.block, expected);
+    }
+
+    /// Compares with a scan of all blocks: blocks of several speeds, memory and confined vertices.
+    #[test]
+    fn each_vertex_is_put_into_the_emptiest_block_allowed() {
+        let mut random = Random::new(5);
+        for _ in 0..50 {
+            let block = |_| {
+                Tree::Block(Block {
+                    speed: 1 + random.below(3) as u32,
+                    memory: Some(random.below(60) as u64),
+                    ..Block::default()
+                })
+            };
+            let tree = Tree::Group {
+                distance: 1,
+                members: (0..40).map(block).collect(),
+            };
+            let machine = Machine::new(&tree, 0).unwrap();
+            let loads = (0..200).map(|_| random.below(9) as u64).collect();
+            let memory = (0..200).map(|_| random.below(9) as u64).collect();
+            let graph = Graph::new(loads, &[]).unwrap().with_memory(memory).unwrap();
+            let pins = (0..20).map(|vertex| Constraint::Pin {
+                vertex,
+                blocks: (0..5).map(|_| random.below(40) as u32).collect(),
+            });
+            let pins: Vec<Constraint> = pins.collect();
+            let mut problem = Problem::new(&graph, &machine);
+            problem.constraints = &pins;
+            let (inst, _) = Instance::new(&problem).unwrap();
+            let (mut ledger, mut queue) = (Ledger::new(&inst), Queue::new(&inst));
+            for v in 0..inst.len() as u32 {
+                let allowed = (0..inst.k() as u32).filter(|&b| ledger.allowed(v, b));
+                let fill = |b: &u32| ledger.fill(v, *b);
+                let expected = allowed.min_by(|a, b| fill(a).total_cmp(&fill(b)));
+                ledger.put_emptiest(v, &mut queue);
+                if let Some(expected) = expected {
+                    assert_eq!(ledger.block[v as usize], expected);
+                }
+            }
+        }
+    }
 }

@@ -180,26 +180,50 @@ fn drawn(text: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
+/// Returns the width of what `dot -Tsvg` draws, divided by the height, or `None` without Graphviz.
+fn ratio(network: Verified, os_processes: usize, in_turn: bool) -> Option<f64> {
+    let mapped = mapped(network, os_processes, in_turn);
+    let svg = drawn(&dot::draw(&mapped, Detail::Processes))?;
+    let document = svg.split("viewBox=\"").nth(1).unwrap();
+    let sizes = document.split('"').next().unwrap().split(' ');
+    let sizes: Vec<f64> = sizes.map(|size| size.parse().unwrap()).collect();
+    Some(sizes[2] / sizes[3])
+}
+
 #[test]
 fn graphviz_draws_examples_at_most_four_to_one() {
     for (name, network) in examples() {
         for os_processes in [2, 4, 6, 8, 16] {
             for in_turn in [false, true] {
-                let mapped = mapped(network.clone(), os_processes, in_turn);
-                let text = dot::draw(&mapped, Detail::Processes);
-                let Some(svg) = drawn(&text) else {
+                let Some(ratio) = ratio(network.clone(), os_processes, in_turn) else {
                     return;
                 };
-                let document = svg.split("viewBox=\"").nth(1).unwrap();
-                let sizes = document.split('"').next().unwrap().split(' ');
-                let sizes: Vec<f64> = sizes.map(|size| size.parse().unwrap()).collect();
-                let ratio = sizes[2] / sizes[3];
                 assert!(
                     (0.25..=4.0).contains(&ratio),
                     "{name}, {os_processes} OS processes, in turn: {in_turn}: {ratio}"
                 );
             }
         }
+    }
+}
+
+#[test]
+fn graphviz_draws_wide_layers_at_most_four_to_one() {
+    // Two layers with all channels between them.
+    let all = (0..144).map(|i| (i / 12, i % 12));
+    let channel = |(a, b)| format!("a{a} -> b{b} [src=o{b}, dst=i{a}]; ");
+    let dense: String = all.map(channel).collect();
+    // A tree of which each process is an OS process.
+    let up = |i: usize| format!("n{i} -> n{} [src=up, dst=c{}]; ", (i - 1) / 2, i % 2);
+    let kinds = "n0 [kind=root]; ".to_owned();
+    let leaves = (31..63).map(|i| format!("n{i} [kind=leaf]; "));
+    let tree: String = leaves.chain((1..63).map(up)).fold(kinds, |all, e| all + &e);
+    for (edges, os_processes) in [(dense, 8), (tree, 63)] {
+        let network = network(&format!("digraph {{ {edges} }}"));
+        let Some(ratio) = ratio(network, os_processes, false) else {
+            return;
+        };
+        assert!((0.25..=4.0).contains(&ratio), "{os_processes}: {ratio}");
     }
 }
 

@@ -4,15 +4,18 @@ use crate::instance::{Instance, NO_LIMIT};
 use crate::tuning::divisions::TOGETHER;
 
 /// A mapping with the tables that give the effect of a move in constant time. It takes 8 bytes for
-/// each vertex and block, so it is used for small instances and the coarse levels of large ones.
+/// each vertex and block, so it is used for small instances and the coarse levels of large ones. An
+/// instance without edges takes only 8 bytes for each block, because all costs are 0.
 #[derive(Clone)]
 pub(crate) struct State<'a> {
     pub(crate) inst: &'a Instance,
     pub(crate) block: Vec<u32>,
     /// `block * dims + dim`.
     pub(crate) load: Vec<i64>,
-    /// `vertex * k + block`: cost of the vertex's edges if it were in that block.
+    /// `vertex * stride + block`: cost of the vertex's edges if it were in that block.
     table: Vec<i64>,
+    /// Number of blocks, or 0 if all vertices share one row because there are no edges.
+    stride: usize,
     pub(crate) cost: i64,
     /// Number of broken limits, and of pairs that must be apart but are together. 0 if feasible.
     pub(crate) faults: i64,
@@ -29,10 +32,12 @@ pub(crate) struct State<'a> {
 impl<'a> State<'a> {
     pub(crate) fn new(inst: &'a Instance, block: Vec<u32>) -> Self {
         let (n, k, dims) = (inst.len(), inst.k(), inst.dims());
+        let edgeless = inst.graph.arcs() == 0;
         let mut state = Self {
             inst,
             load: inst.sums(&block),
-            table: vec![0; n * k],
+            table: vec![0; if edgeless { k } else { n * k }],
+            stride: if edgeless { 0 } else { k },
             cost: 0,
             faults: 0,
             members: vec![Vec::new(); k],
@@ -53,7 +58,7 @@ impl<'a> State<'a> {
         let mut sums = vec![[0; 2]; nodes];
         let mut twice = 0;
         for v in 0..n as u32 {
-            let row = &mut state.table[v as usize * k..(v as usize + 1) * k];
+            let row = &mut state.table[v as usize * state.stride..][..k];
             if inst.degree(v) >= many {
                 fill_along_tree(inst, v, &state.block, &mut sums, row);
             } else {
@@ -98,7 +103,7 @@ impl<'a> State<'a> {
 
     #[inline]
     pub(crate) fn costs(&self, v: u32) -> &[i64] {
-        &self.table[v as usize * self.k..(v as usize + 1) * self.k]
+        &self.table[v as usize * self.stride..][..self.k]
     }
 
     /// Returns the change of cost if the vertex moved to block `to`.
@@ -213,7 +218,7 @@ impl<'a> State<'a> {
             self.work += span.len() * inst.degree(v);
             let [old, new] = [from, to].map(|b| &inst.distances(b)[span.clone()]);
             for (u, w) in inst.row(v) {
-                let at = u as usize * self.k;
+                let at = u as usize * self.stride;
                 let row = &mut self.table[at + span.start..at + span.end];
                 for ((c, o), n) in row.iter_mut().zip(old).zip(new) {
                     *c += w * (n - o);

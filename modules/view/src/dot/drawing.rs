@@ -28,6 +28,8 @@ const MOST_PORT_NAMES: usize = 24;
 const MOST_BUNDLE_KINDS: usize = 48;
 const FONT_SIZE: f64 = 11.0;
 const INCH: f64 = 72.0;
+/// Least distance between rows in inches.
+const ROW_GAP: f64 = 0.35;
 
 /// Returns the graph file of a mapped network with all processes.
 pub(super) fn draw(mapped: &Mapped) -> String {
@@ -39,6 +41,8 @@ struct Drawing<'m> {
     scene: Scene,
     frames: Frames,
     rows: Vec<usize>,
+    /// Distance between rows in inches.
+    apart: f64,
     /// Names of the nodes for the environment, by port.
     environment: HashMap<PortId, String>,
     /// Bundle kinds and port names at the ends of channels: of the writer, of the reader.
@@ -82,9 +86,11 @@ impl<'m> Drawing<'m> {
             matches!(constraint.declared.constraint, Constraint::OsProcess(_))
         });
         let traffic = network.channels.values().map(|channel| channel.traffic);
+        let (rows, more) = rows(mapped, &frames, &hosts, sizes);
         Drawing {
             mapped,
-            rows: rows(mapped, &frames, &hosts, sizes),
+            rows,
+            apart: ROW_GAP + more,
             scene,
             frames,
             environment,
@@ -166,7 +172,11 @@ impl write::Drawing for Drawing<'_> {
         out += "    // A drawing with its mapping: graphmap reads it again. Clusters with `module=\"\"` are\n";
         out += "    // frames of the picture. `osprocess=` maps a process.\n";
         out += "    allow=\"G0237\";\n";
-        out += "    graph [newrank=true, nslimit=2, fontname=\"Helvetica\", fontsize=12, nodesep=0.2, ranksep=0.35];\n";
+        let _ = writeln!(
+            out,
+            "    graph [newrank=true, nslimit=2, fontname=\"Helvetica\", fontsize=12, nodesep=0.2, ranksep={:.2}];",
+            self.apart
+        );
         let _ = writeln!(
             out,
             "    node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize={FONT_SIZE}, height=0.3, width=0.5, margin=\"0.08,0.04\"];"

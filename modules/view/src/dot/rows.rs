@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 const RATIO: f64 = 1.5;
 /// Factor by which the ratio may differ from [`RATIO`] at no cost.
 const TOLERANCE: f64 = 1.5;
+/// Ratio of the longer side of an arrangement, along its rows, to the shorter one, above which the
+/// rows are farther apart.
+const LONG: f64 = 3.0;
 /// Numbers of elements beside each other, or below each other, that are tried.
 const STEPS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, usize::MAX];
 /// Largest number of processes for which all combinations are tried.
@@ -38,14 +41,15 @@ struct Limits {
     staggered: bool,
 }
 
-/// Returns the row of each process, from 0. `hosts` are the OS processes of each host. Takes time
-/// in proportion to the size of the network, apart from sorting.
+/// Returns the row of each process, from 0, and an additional distance between rows in inches.
+/// `hosts` are the OS processes of each host. Takes time in proportion to the size of the network,
+/// apart from sorting.
 pub(super) fn rows(
     mapped: &Mapped,
     frames: &Frames,
     hosts: &[Vec<usize>],
     sizes: Sizes,
-) -> Vec<usize> {
+) -> (Vec<usize>, f64) {
     let network = mapped.network();
     let layers = layers(network);
     let of_all = by_layer(mapped, &layers);
@@ -61,8 +65,13 @@ pub(super) fn rows(
         }
     };
     let count = network.processes.len();
+    let few = count <= FEW;
+    // With more channels than in a tree or a ring, many would pass the frames of OS processes.
+    let divides = few && channels.len() <= count;
     for columns in STEPS {
-        offer(rows_of_layers(count, &of_all, columns));
+        for beside in STEPS.into_iter().filter(|b| divides || *b == usize::MAX) {
+            offer(rows_of_layers(count, &of_all, (columns, beside)));
+        }
     }
     let most_beside = hosts.iter().map(Vec::len).max().unwrap_or(1);
     let steps = |most: usize| {
@@ -74,7 +83,6 @@ pub(super) fn rows(
     for os_processes in steps(most_beside) {
         for beside in steps(hosts.len()) {
             for columns in STEPS {
-                let few = count <= FEW;
                 for rows in STEPS.into_iter().filter(|rows| few || *rows == usize::MAX) {
                     for staggered in [false, true] {
                         let limits = Limits {
@@ -91,7 +99,42 @@ pub(super) fn rows(
             }
         }
     }
-    best.map_or_else(Vec::new, |(_, rows)| rows)
+    let rows = best.map_or_else(Vec::new, |(_, rows)| rows);
+    let extent = extent(&channels, frames, &rows, sizes);
+    let gaps = rows.iter().max().copied().unwrap_or(0).max(1);
+    (rows, missing(extent) / gaps as f64)
+}
+
+/// Returns the distance that all rows together are farther apart in a picture of this extent.
+fn missing((along, across): (f64, f64)) -> f64 {
+    (along / LONG - across).max(0.0)
+}
+
+/// Returns an estimate of the extent of the picture along its rows and across them, with the
+/// channels that pass rows.
+fn extent(
+    channels: &[(usize, usize)],
+    frames: &Frames,
+    rows: &[usize],
+    sizes: Sizes,
+) -> (f64, f64) {
+    let (along, across) = frames.extent(rows, sizes);
+    let count = rows.iter().max().map_or(1, |last| last + 1);
+    let mut change = vec![0i64; count + 1];
+    for &(from, to) in channels {
+        let (from, to) = (rows[from], rows[to]);
+        let (top, bottom) = (from.min(to), from.max(to));
+        if top + 1 < bottom {
+            change[top + 1] += 1;
+            change[bottom] -= 1;
+        }
+    }
+    let (mut passing, mut most) = (0, 0);
+    for change in change {
+        passing += change;
+        most = most.max(passing);
+    }
+    (along + most as f64 * sizes.lane, across)
 }
 
 /// Returns the layer of each process: the largest number of channels of a path to it, without the
@@ -220,17 +263,22 @@ fn own_layers(mapped: &Mapped, layers: &[usize], hubs: &[Option<Hub>]) -> Vec<Ve
     own
 }
 
-/// Returns the row of each process, where the rows follow the layers of the network.
+/// Returns the row of each process, where the rows follow the layers of the network. `columns` is
+/// the number of processes of one layer and one OS process beside each other, and `beside` the
+/// number of OS processes.
 fn rows_of_layers(
     count: usize,
     layers: &[BTreeMap<usize, Vec<usize>>],
-    columns: usize,
+    (columns, beside): (usize, usize),
 ) -> Vec<usize> {
     let mut rows = vec![0; count];
     let mut first = 0;
     for layer in layers {
         let mut next = first;
-        for processes in layer.values() {
+        for (o, processes) in layer.values().enumerate() {
+            if o % beside == 0 {
+                first = next;
+            }
             for (index, &process) in processes.iter().enumerate() {
                 rows[process] = first + index / columns;
                 next = next.max(rows[process] + 1);
@@ -283,26 +331,12 @@ fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Siz
     if channels.iter().any(|&(a, b)| a != b && rows[a] == rows[b]) {
         return f64::INFINITY;
     }
-    let (mut along, across) = frames.extent(rows, sizes);
-    // Channels that pass each row.
-    let count = rows.iter().max().map_or(1, |last| last + 1);
-    let mut change = vec![0i64; count + 1];
-    let mut not_down = 0usize;
-    for &(from, to) in channels {
-        let (from, to) = (rows[from], rows[to]);
-        not_down += usize::from(to <= from);
-        let (top, bottom) = (from.min(to), from.max(to));
-        if top + 1 < bottom {
-            change[top + 1] += 1;
-            change[bottom] -= 1;
-        }
+    let (along, mut across) = extent(channels, frames, rows, sizes);
+    if rows.iter().any(|&row| row > 0) {
+        across += missing((along, across));
     }
-    let (mut passing, mut most) = (0, 0);
-    for change in change {
-        passing += change;
-        most = most.max(passing);
-    }
-    along += most as f64 * sizes.lane;
+    let down = |&&(from, to): &&(usize, usize)| rows[from] < rows[to];
+    let not_down = channels.len() - channels.iter().filter(down).count();
     let ratio = match sizes.turned {
         true => across / along,
         false => along / across,

@@ -1,6 +1,7 @@
 //! Sizes of boxes and of the labels of frames, and the lines of text in a box.
 
 use super::contents::{Block, Frame};
+use super::place::Class;
 use crate::shown::compact;
 use crate::text::{shortened, width};
 
@@ -79,7 +80,11 @@ pub(crate) fn traffic(block: &Block) -> Vec<String> {
     let others = format!("in {} \u{b7} out {}", compact(read), compact(written));
     let among = block.among.iter();
     let among = among.map(|(class, sum)| {
-        let text = format!("between them {}: {}", compact(sum.traffic), class.about());
+        let traffic = compact(sum.traffic);
+        let text = match class {
+            Class::Unknown => format!("between them {traffic}"),
+            _ => format!("between them {traffic}: {}", class.about()),
+        };
         shortened(&text, LETTERS, WIDTH - 2.0 * MARGIN)
     });
     std::iter::once(others).chain(among).collect()

@@ -23,8 +23,8 @@ pub(crate) struct Contents {
     pub(crate) classes: BTreeMap<Class, Sum>,
     /// Traffic within OS processes.
     pub(crate) within: Sum,
-    /// Whether boxes stand for several OS processes.
-    pub(crate) folded: bool,
+    /// The rule for the OS processes of a box, as text. `None` if each has a box of its own.
+    pub(crate) rule: Option<&'static str>,
     /// Number of hosts of the platform, if it is known and contains all hosts of the scene.
     pub(crate) hosts: Option<usize>,
 }
@@ -114,7 +114,7 @@ impl Contents {
         let places = Places::of(scene, hardware);
         let (names, kinds) = kinds(scene);
         let styles = styles(names.iter().copied());
-        let groups = Groups::of(scene, &places, &kinds);
+        let groups = Groups::of(scene, &places, &kinds, traffic);
         let mut box_of = vec![0; scene.os_processes.len()];
         for (b, group) in groups.boxes.iter().enumerate() {
             group.iter().for_each(|&o| box_of[o] = b);
@@ -162,7 +162,7 @@ impl Contents {
         let mut within = Sum::default();
         traffic.within.iter().for_each(|&sum| within.add(sum));
         let frame = |f: usize| match &groups.hosts[f][..] {
-            &[host] if !groups.folded => unfolded(scene, &places, host),
+            &[host] if groups.rule.is_none() => unfolded(scene, &places, host),
             hosts => folded(scene, &places, &groups, f, hosts),
         };
         Contents {
@@ -171,7 +171,7 @@ impl Contents {
             arcs,
             classes,
             within,
-            folded: groups.folded,
+            rule: groups.rule,
             hosts: hardware
                 .map(|h| h.hosts.len())
                 .filter(|_| places.hosts.iter().all(Option::is_some)),
@@ -209,12 +209,12 @@ impl Block {
                 let heading = format!("OS processes \u{d7}{}", group.len());
                 let least = all().map(|o| o.load).fold(f64::INFINITY, f64::min);
                 let most = all().map(|o| o.load).fold(f64::NEG_INFINITY, f64::max);
-                let each = interval(&compact(least), &compact(most));
-                (
-                    heading,
-                    ranges(&numbers),
-                    format!("load {each} each{percent}"),
-                )
+                let (least, most) = (compact(least), compact(most));
+                let load = match least == most {
+                    true => format!("load {most} each{percent}"),
+                    false => format!("loads {}{percent}", interval(&least, &most)),
+                };
+                (heading, ranges(&numbers), load)
             }
         };
         Block {

@@ -47,8 +47,9 @@ struct Parts {
     size: Size,
 }
 
-/// Places the matrix and the legend on the right of the frames or below them.
-fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Parts {
+/// Places the matrix and the legend on the right of the frames or below them. The picture is at
+/// least as wide as its summary.
+fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry], summary: &str) -> Parts {
     let frames = laid.size;
     let matrix = matrix.map(matrix_size).unwrap_or_default();
     let lines = legend.iter().map(|e| SIGN + width(&e.text, block::LETTERS));
@@ -91,7 +92,8 @@ fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Parts {
         false if matrix.height > 0.0 => Point::new(0.0, matrix.height + BETWEEN),
         _ => Point::default(),
     };
-    let width = (size.width + 2.0 * EDGE).max(LEAST);
+    let widest = size.width.max(width(summary, block::LETTERS).ceil());
+    let width = (widest + 2.0 * EDGE).max(LEAST);
     let height = size.height + TOP + EDGE;
     Parts {
         matrix: origin + at,
@@ -104,8 +106,13 @@ fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Parts {
 }
 
 /// Returns the size of the picture.
-pub(crate) fn size(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Size {
-    parts(laid, matrix, legend).size
+pub(crate) fn size(
+    laid: &Laid<'_>,
+    matrix: Option<&Matrix>,
+    legend: &[Entry],
+    summary: &str,
+) -> Size {
+    parts(laid, matrix, legend, summary).size
 }
 
 fn matrix_size(matrix: &Matrix) -> Size {
@@ -138,7 +145,8 @@ pub(crate) fn draw(
     let texts = numbers(contents);
     let placed = labels(laid, &heads, &texts);
     let legend = legend(scene, contents, placed.iter().flatten().count());
-    let parts = parts(laid, matrix, &legend);
+    let summary = summary(scene, contents);
+    let parts = parts(laid, matrix, &legend, &summary);
     let Size { width, height } = parts.size;
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graphmap-mapping\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"{FONTS}\" font-size=\"{}\">",
@@ -151,11 +159,6 @@ pub(crate) fn draw(
     let title = shortened(name, TITLE, MOST_TITLE.min(width - 2.0 * EDGE));
     let style = format!("font-size=\"{TITLE}\" fill=\"{TEXT}\"");
     out.text(EDGE, 28.0, "title", &style, &title);
-    let summary = shortened(
-        &summary(scene, contents),
-        block::LETTERS,
-        width - 2.0 * EDGE,
-    );
     out.text(EDGE, 46.0, "quiet", &format!("fill=\"{QUIET}\""), &summary);
     out.open(&format!(
         "class=\"frames\" transform=\"translate({EDGE} {TOP})\""
@@ -187,7 +190,8 @@ pub(crate) fn draw(
     out.0
 }
 
-fn summary(scene: &Scene, contents: &Contents) -> String {
+/// Returns the text below the title.
+pub(crate) fn summary(scene: &Scene, contents: &Contents) -> String {
     let processes: usize = scene.os_processes.iter().map(|o| o.processes).sum();
     let between = total(contents.classes.values().map(|s| s.traffic));
     let used = scene.hosts.len();

@@ -1,14 +1,21 @@
 //! Groups of OS processes that one box shows. From [`FOLDED`] OS processes on, OS processes that
-//! are alike share a box, and hosts that are alike share a frame.
+//! are alike or neighbours share a box. Hosts share a frame only if there are too many of them.
 
 use super::place::Places;
+use super::traffic::Traffic;
 use crate::Scene;
+use crate::shown::total;
 use std::collections::BTreeMap;
 
 /// Number of OS processes from which on a picture is folded.
 pub(crate) const FOLDED: usize = 50;
-/// Maximum number of boxes of a folded picture, if there is a coarser way to fold.
+/// Maximum number of boxes of a folded picture.
 const MOST_BOXES: usize = 24;
+/// Number of boxes from which on traffic within hosts may be hidden.
+const ENOUGH: usize = 8;
+/// Maximum share of the traffic that boxes of OS processes that are alike hide. Otherwise
+/// neighbours share a box, so that arcs show the traffic.
+const MOST_HIDDEN: f64 = 0.5;
 
 /// Boxes and frames of hosts, and what they stand for.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +26,8 @@ pub(crate) struct Groups {
     pub(crate) boxes: Vec<Vec<usize>>,
     /// Frame of the host of each box.
     pub(crate) frame: Vec<usize>,
-    /// Whether OS processes are folded.
-    pub(crate) folded: bool,
+    /// The rule for the OS processes of a box, as text. `None` if each has a box of its own.
+    pub(crate) rule: Option<&'static str>,
 }
 
 /// Number of processes of each kind, by the number of the kind in [`kinds`].
@@ -44,25 +51,38 @@ pub(crate) fn kinds(scene: &Scene) -> (Vec<&str>, Vec<Kinds>) {
 
 impl Groups {
     /// Returns the groups of a scene. Below [`FOLDED`] OS processes, each has a box of its own.
-    /// Otherwise the finest of these ways with at most 24 boxes is taken:
+    /// Otherwise the first of these ways that has at most 24 boxes is taken. If OS processes share a
+    /// box because they are alike, it must show enough of the traffic.
     ///
-    /// 1. Hosts with equal hardware and equal OS processes share a frame, and in it OS processes
-    ///    with equal numbers of each kind and of cores share a box.
-    /// 2. Hosts with equal hardware share a frame, and in it the same OS processes share a box.
-    /// 3. The OS processes of a frame with the same kinds share a box.
-    /// 4. All OS processes of a frame share a box.
-    /// 5. All OS processes share a box.
-    pub(crate) fn of(scene: &Scene, places: &Places<'_>, kinds: &[Kinds]) -> Groups {
+    /// 1. OS processes of a host share a box if they have equal numbers of each kind and of cores,
+    ///    and equal loads.
+    /// 2. OS processes of a host share a box if they have the same kinds.
+    /// 3. OS processes of a host with neighbouring numbers share a box, or all if there are more
+    ///    than 12 hosts.
+    /// 4. Hosts with equal hardware and equal OS processes share a frame, and in it OS processes
+    ///    share a box as in 1.
+    /// 5. Hosts with equal hardware share a frame, and in it OS processes share a box as in 1.
+    /// 6. Hosts with equal hardware share a frame, and in it OS processes share a box as in 2.
+    /// 7. All OS processes of neighbouring hosts share a box.
+    pub(crate) fn of(
+        scene: &Scene,
+        places: &Places<'_>,
+        kinds: &[Kinds],
+        traffic: &Traffic,
+    ) -> Groups {
         let count = scene.os_processes.len();
         if count < FOLDED {
             return Groups {
                 hosts: (0..scene.hosts.len()).map(|h| vec![h]).collect(),
                 boxes: (0..count).map(|o| vec![o]).collect(),
                 frame: places.of.iter().map(|p| p.host).collect(),
-                folded: false,
+                rule: None,
             };
         }
-        let exact = numbered((0..count).map(|o| (&kinds[o], scene.os_processes[o].cores.len())));
+        let exact = numbered((0..count).map(|o| {
+            let os_process = &scene.os_processes[o];
+            (&kinds[o], os_process.cores.len(), os_process.load.to_bits())
+        }));
         let of_kinds = numbered(
             kinds
                 .iter()
@@ -83,19 +103,68 @@ impl Groups {
             inside.sort_unstable();
             (hardware[h], inside)
         }));
-        let all = vec![0; count.max(scene.hosts.len())];
-        let ways = [
-            (&contents, &exact),
-            (&hardware, &exact),
-            (&hardware, &of_kinds),
-            (&hardware, &all),
-            (&all, &all),
+        let all = vec![0; count];
+        let own = Vec::from_iter(0..scene.hosts.len());
+        let each = scene.hosts.len().div_ceil(MOST_BOXES);
+        let neighbours: Vec<usize> = own.iter().map(|h| h / each).collect();
+        let (near, near_rule) = runs(scene, count);
+        // The last value is whether OS processes share a box because they are alike.
+        let ways: [(&[usize], &[usize], &'static str, bool); 7] = [
+            (&own, &exact, "by host, kinds and load", true),
+            (&own, &of_kinds, "by host and kinds", true),
+            (&own, &near, near_rule, false),
+            (
+                &contents,
+                &exact,
+                "by hosts that are alike, kinds and load",
+                true,
+            ),
+            (&hardware, &exact, "by hardware, kinds and load", true),
+            (&hardware, &of_kinds, "by hardware and kinds", true),
+            (&neighbours, &all, "by neighbouring hosts", false),
         ];
-        let folded = ways.map(|(hosts, boxes)| folded(places, hosts, boxes));
-        let [.., coarsest] = &folded;
-        let fits = folded.iter().find(|g| g.boxes.len() <= MOST_BOXES);
-        fits.unwrap_or(coarsest).clone()
+        let fold = |(hosts, boxes, rule, alike)| (folded(places, (hosts, boxes), rule), alike);
+        let fits = |(groups, alike): &(Groups, bool)| {
+            groups.boxes.len() <= MOST_BOXES && (!alike || groups.shows_enough(places, traffic))
+        };
+        // The last way always fits.
+        let mut found = ways.into_iter().map(fold).filter(fits);
+        found.next().map(|(groups, _)| groups).unwrap_or_default()
     }
+
+    /// Returns whether at most a share of [`MOST_HIDDEN`] of the traffic is between OS processes of
+    /// a box. If there are several hosts and at least [`ENOUGH`] boxes, only the traffic between
+    /// hosts counts.
+    fn shows_enough(&self, places: &Places<'_>, traffic: &Traffic) -> bool {
+        let mut box_of = vec![0; places.of.len()];
+        for (b, group) in self.boxes.iter().enumerate() {
+            group.iter().for_each(|&o| box_of[o] = b);
+        }
+        let several = places.hosts.len() > 1 && self.boxes.len() >= ENOUGH;
+        let host = |o: usize| places.of[o].host;
+        let counted = |(from, to): (usize, usize)| !several || host(from) != host(to);
+        let sums = || traffic.between.iter().filter(|(ends, _)| counted(**ends));
+        let inside = sums().filter(|((from, to), _)| box_of[*from] == box_of[*to]);
+        let hidden = total(inside.map(|(_, sum)| sum.traffic));
+        hidden <= MOST_HIDDEN * total(sums().map(|(_, sum)| sum.traffic))
+    }
+}
+
+/// Returns for each OS process the number of its box if neighbours on a host share a box, and each
+/// host has an equal number of boxes. Also returns the rule as text.
+fn runs(scene: &Scene, count: usize) -> (Vec<usize>, &'static str) {
+    let each = (MOST_BOXES / scene.hosts.len().max(1)).max(1);
+    let mut run = vec![0; count];
+    for host in &scene.hosts {
+        for (i, &o) in host.os_processes.iter().enumerate() {
+            run[o] = i * each / host.os_processes.len();
+        }
+    }
+    let rule = match each {
+        1 => "by host",
+        _ => "by host and neighbouring numbers",
+    };
+    (run, rule)
 }
 
 /// Returns for each item the number of its value, in the order of first appearance.
@@ -109,10 +178,15 @@ fn numbered<T: Ord>(items: impl Iterator<Item = T>) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the groups of OS processes by class of the host and class of the OS process.
-fn folded(places: &Places<'_>, host_class: &[usize], class: &[usize]) -> Groups {
+/// Returns the groups of OS processes by class of the host and class of the OS process. Classes of
+/// hosts must be numbered in the order of the hosts.
+fn folded(
+    places: &Places<'_>,
+    (host_class, class): (&[usize], &[usize]),
+    rule: &'static str,
+) -> Groups {
     let mut groups = Groups {
-        folded: true,
+        rule: Some(rule),
         ..Groups::default()
     };
     let hosts = &host_class[..places.hosts.len()];

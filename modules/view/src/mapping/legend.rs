@@ -109,13 +109,13 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents, numbers: usize) -> Vec<
     if contents.frames.iter().any(has_cores) {
         add(Sign::Core, "core with an OS process".to_owned());
     }
-    if contents.folded {
+    if let Some(rule) = contents.rule {
         let hosts = match scene.hosts.len() {
             1 => "1 host".to_owned(),
             many => format!("{many} hosts"),
         };
         let text = format!(
-            "{} on {hosts} in {} of those alike",
+            "{} on {hosts} in {}, {rule}",
             count(scene.os_processes.len(), "OS process"),
             count(contents.blocks.len(), "box")
         );

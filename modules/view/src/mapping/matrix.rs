@@ -1,6 +1,5 @@
 //! Communication matrix: traffic from each OS process to each other one, or from host to host.
 
-use super::fold::FOLDED;
 use super::traffic::{Sum, Traffic};
 use crate::Scene;
 use crate::geometry::Size;
@@ -12,6 +11,8 @@ use std::collections::BTreeMap;
 const NUMBERED: usize = 16;
 /// Maximum number of rows.
 const MOST_ROWS: usize = 64;
+/// Number of hosts from which on rows are hosts, if there are too many OS processes.
+const MANY_HOSTS: usize = 8;
 /// Number of colours, from little to much traffic.
 pub(crate) const STEPS: usize = 6;
 /// Size of the letters of rows and columns.
@@ -53,38 +54,34 @@ pub(crate) struct Row {
 }
 
 impl Matrix {
-    /// Returns the matrix of a scene. Rows are OS processes, grouped by host. From 50 OS processes
-    /// on, rows are hosts, or OS processes with neighbouring numbers if there is one host. From 65
-    /// rows on, neighbouring rows are joined.
+    /// Returns the matrix of a scene. Rows are OS processes, grouped by host. From 65 OS processes
+    /// on, rows are hosts, or neighbouring OS processes of a host if there are fewer than 8 hosts.
+    /// From 65 hosts on, neighbouring hosts share a row.
     ///
     /// # Panics
     /// Panics if an index in the scene is out of range.
     pub(crate) fn of(scene: &Scene, traffic: &Traffic) -> Matrix {
         let count = scene.os_processes.len();
-        let by_host: Vec<usize> = scene
-            .hosts
-            .iter()
-            .flat_map(|h| &h.os_processes)
-            .copied()
-            .collect();
         let mut row_of = vec![0; count];
         let mut hosts = Vec::new();
-        let (noun, rows): (_, Vec<Row>) = if count < FOLDED {
-            by_host
-                .iter()
-                .enumerate()
-                .for_each(|(row, &o)| row_of[o] = row);
-            let mut first = 0;
-            for host in scene.hosts.iter().filter(|_| scene.hosts.len() > 1) {
-                hosts.push((name(&host.name), first));
-                first += host.os_processes.len();
-            }
-            let row = |&o: &usize| Row {
-                name: o.to_string(),
-                title: format!("OS process {o}"),
+        let within = count <= MOST_ROWS;
+        let (noun, rows): (_, Vec<Row>) = if within || scene.hosts.len() < MANY_HOSTS {
+            let each = match within {
+                true => 1,
+                false => count.div_ceil(MOST_ROWS / 2),
             };
-            ("OS process", by_host.iter().map(row).collect())
-        } else if scene.hosts.len() > 1 {
+            let mut rows = Vec::new();
+            for host in &scene.hosts {
+                if scene.hosts.len() > 1 {
+                    hosts.push((name(&host.name), rows.len()));
+                }
+                for os_processes in host.os_processes.chunks(each) {
+                    os_processes.iter().for_each(|&o| row_of[o] = rows.len());
+                    rows.push(row(os_processes));
+                }
+            }
+            ("OS process", rows)
+        } else {
             let each = scene.hosts.len().div_ceil(MOST_ROWS);
             for (h, host) in scene.hosts.iter().enumerate() {
                 host.os_processes.iter().for_each(|&o| row_of[o] = h / each);
@@ -100,23 +97,7 @@ impl Matrix {
                 Row { name, title }
             };
             ("host", scene.hosts.chunks(each).map(row).collect())
-        } else {
-            let each = count.div_ceil(MOST_ROWS / 2);
-            by_host
-                .iter()
-                .enumerate()
-                .for_each(|(i, &o)| row_of[o] = i / each);
-            let row = |os_processes: &[usize]| {
-                let numbers: Vec<u32> = os_processes.iter().map(|&o| o as u32).collect();
-                let numbers = ranges(&numbers);
-                Row {
-                    title: format!("OS processes {numbers}"),
-                    name: shortened(&numbers, LETTERS, MOST_NAME),
-                }
-            };
-            ("OS process", by_host.chunks(each).map(row).collect())
         };
-        let within = count < FOLDED;
         let mut cells: BTreeMap<(usize, usize), Sum> = BTreeMap::new();
         for (&(from, to), &sum) in &traffic.between {
             cells
@@ -190,6 +171,17 @@ impl Matrix {
             self.names + count * self.cell.width + right,
             self.top() + count * self.cell.height,
         )
+    }
+}
+
+/// Returns the row of some OS processes.
+fn row(os_processes: &[usize]) -> Row {
+    let numbers: Vec<u32> = os_processes.iter().map(|&o| o as u32).collect();
+    let plural = if numbers.len() == 1 { "" } else { "es" };
+    let numbers = ranges(&numbers);
+    Row {
+        title: format!("OS process{plural} {numbers}"),
+        name: shortened(&numbers, LETTERS, MOST_NAME),
     }
 }
 

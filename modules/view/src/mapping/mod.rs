@@ -52,7 +52,10 @@ pub(crate) fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> St
     let matrix =
         Some(Matrix::of(scene, &traffic)).filter(|m| m.rows.len() > 1 && !m.cells.is_empty());
     let legend = legend::legend(scene, &contents, 0);
-    let laid = best(&contents, |laid| draw::size(laid, matrix.as_ref(), &legend));
+    let summary = draw::summary(scene, &contents);
+    let laid = best(&contents, |laid| {
+        draw::size(laid, matrix.as_ref(), &legend, &summary)
+    });
     draw::draw(name, scene, &contents, &laid, matrix.as_ref())
 }
 

@@ -278,7 +278,7 @@ proptest! {
         let contents = Contents::of(&scene, machine.as_ref(), &traffic);
         let matrix = Matrix::of(&scene, &traffic);
         let legend = legend(&scene, &contents, 0);
-        let laid = best(&contents, |laid| size(laid, Some(&matrix), &legend));
+        let laid = best(&contents, |laid| size(laid, Some(&matrix), &legend, ""));
         prop_assert_eq!(laid.foreign, 0);
         for (arc, points) in contents.arcs.iter().zip(&laid.arcs) {
             for (rect, frame) in &laid.frames {
@@ -404,8 +404,77 @@ fn alike_os_processes_share_a_box() {
     assert_eq!(arcs, 180.0);
     let matrix = Matrix::of(&scene, &Traffic::of(&scene));
     assert_eq!(
-        (matrix.rows.len(), matrix.cells[&(0, 1)].traffic),
-        (2, 90.0)
+        (matrix.rows.len(), matrix.cells[&(0, 30)].traffic),
+        (60, 3.0)
+    );
+}
+
+/// Returns OS processes with one process each, `each` of them on each host, and flows between their
+/// processes.
+fn regular(hosts: usize, each: usize, flows: &[(usize, usize)]) -> Scene {
+    let os_processes = vec![(0, Vec::new()); hosts * each];
+    let nodes = (0..hosts * each).map(|o| (o, 0, 1)).collect();
+    let flows = flows.iter().map(|&(from, to)| (from, to, 1)).collect();
+    let mut scene = scene(os_processes, nodes, flows);
+    let host = |h: usize| Host {
+        name: format!("h{h}"),
+        os_processes: (h * each..(h + 1) * each).collect(),
+    };
+    scene.hosts = (0..hosts).map(host).collect();
+    scene
+}
+
+#[test]
+fn boxes_of_equal_os_processes_do_not_hide_the_traffic() {
+    for (hosts, each) in [(1, 50), (1, 300), (8, 8), (24, 40), (25, 2), (1000, 1)] {
+        let count = hosts * each;
+        let ring: Vec<_> = (0..count).map(|o| (o, (o + 1) % count)).collect();
+        let scene = regular(hosts, each, &ring);
+        let contents = Contents::of(&scene, None, &Traffic::of(&scene));
+        let (boxes, frames) = (contents.blocks.len(), contents.frames.len());
+        assert!((8..=24).contains(&boxes), "{boxes} boxes");
+        assert!(hosts > 24 || frames == hosts, "{frames} frames");
+        // The boxes are a ring too.
+        assert_eq!(contents.arcs.len(), boxes, "{hosts} hosts");
+    }
+}
+
+#[test]
+fn hosts_that_are_alike_share_a_frame_if_arcs_show_the_traffic() {
+    let farm: Vec<_> = (1..100).map(|o| (0, o)).collect();
+    let mut scene = regular(100, 1, &farm);
+    scene.nodes[0].kind = "source".to_owned();
+    let contents = Contents::of(&scene, None, &Traffic::of(&scene));
+    assert_eq!((contents.frames.len(), contents.arcs.len()), (2, 1));
+    assert_eq!(
+        contents.rule,
+        Some("by hosts that are alike, kinds and load")
+    );
+}
+
+#[test]
+fn boxes_of_unlike_os_processes_have_ranges() {
+    let mut scene = regular(2, 40, &[(0, 40)]);
+    for (o, os_process) in scene.os_processes.iter_mut().enumerate() {
+        os_process.load = o as f64;
+    }
+    let contents = Contents::of(&scene, None, &Traffic::of(&scene));
+    let [first, second] = &contents.blocks[..] else {
+        panic!("a box for each host");
+    };
+    assert_eq!(contents.rule, Some("by host and kinds"));
+    assert!(first.load_text.starts_with("loads 0\u{2013}39 "));
+    assert!(second.load_text.starts_with("loads 40\u{2013}79 "));
+}
+
+#[test]
+fn the_summary_is_not_shortened() {
+    let mut scene = regular(1, 1, &[]);
+    scene.hosts[0].name = HOSTS[0].to_owned();
+    let text = draw("", &scene, Some(&machine([1, 1, 1])));
+    assert!(
+        text.contains("traffic between OS processes 0 of 0</text>"),
+        "{text}"
     );
 }
 
