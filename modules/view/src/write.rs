@@ -60,6 +60,8 @@ struct Fill {
     /// Classes, each after a space.
     class: Cow<'static, str>,
     colour: Colour,
+    /// Colour of the user for the outline.
+    outline: Option<Colour>,
     /// Colour of its text, if it is not [`INK`].
     ink: Option<Colour>,
     pattern: Option<&'static str>,
@@ -306,7 +308,11 @@ impl<'a> Writer<'a> {
             Form::Dots => "dots",
             Form::Junction => "junction",
         };
-        let fill = self.fill(&shape.kind, shape.color.as_deref());
+        let outline = shape.outline.as_deref().and_then(Colour::parsed);
+        let fill = Fill {
+            outline,
+            ..self.fill(&shape.kind, shape.color.as_deref())
+        };
         write!(
             out,
             "<g class=\"node {form}{}\" data-name=\"{}\" data-kind=\"{}\">",
@@ -390,6 +396,7 @@ impl<'a> Writer<'a> {
             return Fill {
                 class: if dark { " user dark" } else { " user" }.into(),
                 colour,
+                outline: None,
                 ink: Some(colour.ink()),
                 pattern: None,
             };
@@ -398,6 +405,7 @@ impl<'a> Writer<'a> {
             return Fill {
                 class: "".into(),
                 colour: NO_KIND,
+                outline: None,
                 ink: None,
                 pattern: None,
             };
@@ -405,6 +413,7 @@ impl<'a> Writer<'a> {
         Fill {
             class: format!(" kind-{style}").into(),
             colour: FILLS[style % FILLS.len()],
+            outline: None,
             ink: None,
             pattern: [None, Some("stripes"), Some("dots")][style / FILLS.len() % 3],
         }
@@ -414,9 +423,14 @@ impl<'a> Writer<'a> {
         let place = Place(rect);
         write!(
             out,
-            "<rect{place} rx=\"4\" fill=\"{}\" stroke=\"{OUTLINE}\"/>",
-            fill.colour
+            "<rect{place} rx=\"4\" fill=\"{}\" stroke=\"{}\"",
+            fill.colour,
+            fill.outline.unwrap_or(OUTLINE)
         )?;
+        if fill.outline.is_some() {
+            write!(out, " stroke-width=\"2\"")?;
+        }
+        write!(out, "/>")?;
         if let Some(pattern) = fill.pattern {
             write!(
                 out,

@@ -46,6 +46,7 @@ fn shape(rect: Rect, name: &str, kind: &str) -> Shape {
         kind: kind.to_owned(),
         form: Form::One,
         color: None,
+        outline: None,
     }
 }
 
@@ -75,6 +76,7 @@ fn everywhere(text: &str) -> Drawing {
         kind: own(),
         form,
         color: Some(own()),
+        outline: Some(own()),
     });
     let line = |end| Path {
         end,
@@ -447,6 +449,7 @@ fn users_colours_are_honoured_if_understood() {
     ] {
         for shape in &mut drawing.boxes {
             shape.color = Some(colour.to_owned());
+            shape.outline = Some(colour.to_owned());
         }
         for line in &mut drawing.lines {
             line.color = Some(colour.to_owned());
@@ -466,7 +469,10 @@ fn users_colours_are_honoured_if_understood() {
         assert_eq!(edge, expected.as_deref().unwrap_or("#0072b2"));
         let fill = child(first("node"), "fill").unwrap();
         match expected {
-            Some(expected) => assert_eq!(fill, expected),
+            Some(expected) => {
+                assert_eq!(fill, expected);
+                assert_eq!(child(first("node"), "stroke"), Some(expected));
+            }
             None => assert!(svg.contains("class=\"node one kind-")),
         }
     }
