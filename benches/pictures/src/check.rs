@@ -356,7 +356,7 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
             let label = &picture.labels[at];
             let shapes = named.get(name).into_iter().flatten();
             let mut boxes = shapes.filter_map(|&at| picture.boxes.get(at));
-            let is_named = || boxes.any(|shape| is_same(&label.text, &shape.label));
+            let mut is_named = || boxes.any(|shape| is_same(&label.text, &shape.label));
             found |=
                 label.rect.meets(&around) && (leads_elsewhere(&label.text, name) || is_named());
         });

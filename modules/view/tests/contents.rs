@@ -475,6 +475,38 @@ fn cells_are_in_the_order_of_their_names() {
 }
 
 #[test]
+fn arcs_of_a_hypercube_in_both_directions_are_one_line() {
+    let arcs = (0..16).flat_map(|cell| (0..4).map(move |bit| (cell, cell ^ 1 << bit, bit)));
+    let arc = |(from, to, bit)| format!("v{from} -> v{to} [src=o{bit}, dst=i{bit}];");
+    let text: String = arcs.map(arc).collect();
+    let drawing = layout(&processes(&format!(
+        "digraph g {{ node [kind=v]; {text} }}"
+    )));
+    // Each row and each column of 4 has an arc.
+    assert_eq!(drawing.lines.len(), 64 - 8);
+    assert_eq!(drawing.lines.iter().filter(|line| line.two_way).count(), 8);
+}
+
+#[test]
+fn rows_of_a_grid_with_diagonals_have_no_frames() {
+    let grid = |diagonal: &str| {
+        let text = format!(
+            "digraph g {{ subgraph cluster_r {{ module=row; replicas=3; c [replicas=4]; }}
+            edge [beyond=NULL]; c -> c [src=e, dst=w, step=\"0,1\"];
+            c -> c [src=s, dst=n, step=\"1,0\"]; {diagonal} }}"
+        );
+        layout(&processes(&text))
+    };
+    assert_eq!(grid("").frames.len(), 3);
+    let drawing = grid("c -> c [src=se, dst=nw, step=\"1,1\"];");
+    assert!(drawing.frames.is_empty());
+    let at = |cell: usize| drawing.boxes[cell].rect.at;
+    assert!((0..4).all(|cell| at(cell).x == at(cell + 8).x && at(cell).y < at(cell + 4).y));
+    let note = "Modules without frames, because diagonals lead through them: row";
+    assert_eq!(drawing.notes[0], note);
+}
+
+#[test]
 fn nodes_of_the_graph_and_kinds() {
     let text = "digraph g { a -> w [type=T, bundle=share]; w [replicas=9, x_n=1]; w -> b;
         w -> NULL [src=log]; w -> w [src=n, dst=p, step=1, type=U, traffic=2];

@@ -277,8 +277,32 @@ fn bundles(count: usize) -> Picture {
     b.0
 }
 
+/// A grid of three long rows.
+fn long_grid(count: usize) -> Picture {
+    let mut b = Building::default();
+    let columns = count / 3;
+    b.0.groups.push(Group {
+        name: String::new(),
+        label: String::new(),
+        parent: None,
+        position: 0,
+        framed: false,
+        shape: Shape::Matrix { columns },
+        title: String::new(),
+        color: None,
+    });
+    let nodes = b.nodes(3 * columns, Some(0));
+    for row in nodes.chunks(columns) {
+        b.chain(row);
+    }
+    for &node in &nodes[columns..] {
+        b.edge(node - columns, "down", node);
+    }
+    b.0
+}
+
 type Make = fn(usize) -> Picture;
-const SHAPES: [(&str, Make); 18] = [
+const SHAPES: [(&str, Make); 19] = [
     ("chain", chain),
     ("ring", ring),
     ("caterpillar", caterpillar),
@@ -296,6 +320,7 @@ const SHAPES: [(&str, Make); 18] = [
     ("mixture", mixture),
     ("dust", dust),
     ("bundles", bundles),
+    ("long grid", long_grid),
     ("two served", |count| served(count / 2 + 7)),
 ];
 

@@ -467,6 +467,12 @@ fn users_colours_are_honoured_if_understood() {
         let edge = first("edge").attribute("stroke").unwrap();
         // Flow-controlled lines are blue by default.
         assert_eq!(edge, expected.as_deref().unwrap_or("#0072b2"));
+        // Navy is not visible on a dark background, where the style sheet replaces it.
+        let is_dark = colour == "navy";
+        for class in ["module", "edge", "node"] {
+            let classes = first(class).attribute("class").unwrap();
+            assert_eq!(classes.ends_with(" dark"), is_dark, "{classes}");
+        }
         let fill = child(first("node"), "fill").unwrap();
         match expected {
             Some(expected) => {

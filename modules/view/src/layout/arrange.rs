@@ -2,6 +2,8 @@
 //!
 //! * Modules of one kind that exchange many tokens in both directions, such as the halves of a
 //!   butterfly, have no frames: their processes are layered together.
+//! * Modules that are rows of a grid with diagonals have no frames, because the diagonals are
+//!   straight only without them.
 //! * Modules in one row are layered, because lines between them bend less than in lanes.
 //! * A request and its reply are one line with two arrows, except between neighbours in a matrix
 //!   whose ports have no other lines.
@@ -31,10 +33,13 @@ const LEAST_RING: usize = 9;
 /// Wished ratio of width to height of a ring, and its limits.
 const RATIO: f64 = 1.5;
 const LIMITS: std::ops::RangeInclusive<f64> = 0.3..=3.6;
+/// Limits of the ratio of a matrix of boxes in a picture that is too long.
+const OF_MATRIX: std::ops::RangeInclusive<f64> = 0.25..=8.0;
 
-/// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows.
+/// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows, and a
+/// matrix of boxes that is much longer than wide is layered, because layers can be cut into rows.
 pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
-    let mut picture = junctions::joined(gathered(dissolved(picture)));
+    let mut picture = junctions::joined(gathered(flattened(dissolved(picture))));
     let nesting = Nesting::of(&picture);
     join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
@@ -57,6 +62,10 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
             };
         }
         let Some(ring) = ring.filter(|_| !groups) else {
+            let ratio = WIDE * columns as f64 / items.len().div_ceil(columns.max(1)) as f64;
+            if wraps && !groups && items.len() >= LARGE && !OF_MATRIX.contains(&ratio) {
+                picture.groups[group].shape = Shape::Layered;
+            }
             continue;
         };
         let columns = columns_of_ring(items.len());
@@ -441,6 +450,69 @@ fn gathered(mut picture: Picture) -> Picture {
     without(picture, &emptied)
 }
 
+/// Returns the contents without the frames of modules that are rows of a grid with diagonals.
+fn flattened(mut picture: Picture) -> Picture {
+    let nesting = Nesting::of(&picture);
+    let mut diagonals = vec![false; nesting.items.len()];
+    for edge in picture.edges.iter().filter(|edge| !edge.is_cut()) {
+        if let (Some(from), Some(to)) = (edge.from.node, edge.to.node) {
+            let (scope, [a, b]) = nesting.way(from, to).top;
+            let columns = [from, to].map(|node| nesting.node(node).1);
+            diagonals[scope] |= a != b && columns[0] != columns[1];
+        }
+    }
+    let mut emptied = vec![false; picture.groups.len()];
+    let mut names: Vec<String> = Vec::new();
+    for grid in (0..picture.groups.len()).filter(|grid| diagonals[*grid]) {
+        let Some((rows, columns)) = rows_of(&picture, &nesting, grid) else {
+            continue;
+        };
+        for (row, &group) in rows.iter().enumerate() {
+            emptied[group] = true;
+            let label = &picture.groups[group].label;
+            if !names.contains(label) {
+                names.push(label.clone());
+            }
+            for (column, item) in nesting.items[group].iter().enumerate() {
+                if let Item::Node(node) = *item {
+                    picture.nodes[node].group = Some(grid);
+                    picture.nodes[node].position = row * columns + column;
+                }
+            }
+        }
+        picture.groups[grid].shape = Shape::Matrix { columns };
+    }
+    if !names.is_empty() {
+        picture.notes.push(format!(
+            "Modules without frames, because diagonals lead through them: {}",
+            names.join(", ")
+        ));
+    }
+    without(picture, &emptied)
+}
+
+/// Returns the rows of a group and their length, if it is a column of framed rows of boxes that are
+/// equally long.
+fn rows_of(picture: &Picture, nesting: &Nesting, grid: usize) -> Option<(Vec<usize>, usize)> {
+    if picture.groups[grid].shape != (Shape::Matrix { columns: 1 }) {
+        return None;
+    }
+    let row = |item: &Item| match *item {
+        Item::Group(group) if picture.groups[group].framed => Some(group),
+        Item::Group(_) | Item::Node(_) => None,
+    };
+    let rows: Vec<usize> = nesting.items[grid].iter().map(row).collect::<Option<_>>()?;
+    let columns = nesting.items[*rows.first()?].len();
+    let is_row = |&row: &usize| {
+        let cells = &nesting.items[row];
+        let is_long = |columns: usize| columns >= cells.len();
+        cells.len() == columns
+            && cells.iter().all(|cell| matches!(cell, Item::Node(_)))
+            && matches!(picture.groups[row].shape, Shape::Matrix { columns } if is_long(columns))
+    };
+    (columns > 1 && rows.iter().all(is_row)).then_some((rows, columns))
+}
+
 /// Returns the contents without groups that have neither boxes nor groups.
 fn without(mut picture: Picture, emptied: &[bool]) -> Picture {
     if !emptied.contains(&true) {
@@ -500,17 +572,17 @@ fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
             ];
             ends.iter().all(|end| trunks[end].len() > 1)
         };
-        let is_layered = || {
-            let scope = nesting.way(from, to).top.0;
-            nesting.shape(picture, scope) == Shape::Layered
+        // In a matrix, neighbours have room for two straight lines.
+        let are_apart = || {
+            let (scope, [a, b]) = nesting.way(from, to).top;
+            match nesting.shape(picture, scope) {
+                Shape::Layered => true,
+                Shape::Matrix { columns } => ![1, columns].contains(&a.abs_diff(b)),
+            }
         };
         let is_opposite = other.from.node == Some(to) && from != to;
         let are_alike = one.controlled == other.controlled && one.color == other.color;
-        if is_opposite
-            && are_alike
-            && !one.is_cut()
-            && !other.is_cut()
-            && (is_layered() || shares())
+        if is_opposite && are_alike && !one.is_cut() && !other.is_cut() && (are_apart() || shares())
         {
             (mates[a], mates[b]) = (Some(b), Some(a));
         }

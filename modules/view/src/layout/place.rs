@@ -276,15 +276,15 @@ impl Placing<'_> {
         for node in picture
             .nodes
             .iter()
-            .filter(|node| matches!(node.form, Form::One | Form::Many))
+            .filter(|node| node.form != Form::Junction)
             .filter(|node| node.color.as_deref().and_then(Colour::parsed).is_none())
         {
-            *kinds.entry(&node.kind).or_default() += 1;
+            *kinds.entry(&node.kind).or_default() += node.processes;
         }
         let mut legend: Vec<(&str, usize)> = kinds.into_iter().collect();
         let count = legend.len();
         if count > STYLES {
-            legend.sort_by_key(|&(_, boxes)| Reverse(boxes));
+            legend.sort_by_key(|&(_, processes)| Reverse(processes));
             legend.truncate(STYLES);
             legend.sort();
             drawing.notes.push(format!(

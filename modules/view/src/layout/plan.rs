@@ -401,6 +401,7 @@ impl<'p> Planning<'p> {
                 self.backward(scope, tops).into_iter().map(sides).collect()
             }
             Shape::Matrix { columns } => {
+                let columns = columns.max(1);
                 let is_plain = |item: usize| match items[item] {
                     Item::Node(_) => true,
                     Item::Group(group) => self.nesting.shape(self.picture, group) != Shape::Layered,
@@ -409,7 +410,7 @@ impl<'p> Planning<'p> {
                 // it is not, and has its line at the left like the first box of each row.
                 let last = items.len().saturating_sub(1);
                 let above = last.checked_sub(columns);
-                let closes = !last.is_multiple_of(columns.max(1))
+                let closes = !last.is_multiple_of(columns)
                     || tops
                         .iter()
                         .any(|(_, [a, b])| *a.max(b) == last && Some(*a.min(b)) == above);
@@ -420,6 +421,12 @@ impl<'p> Planning<'p> {
                             [Side::Right, Side::Left]
                         }
                         [from, to] if from == to && !(is_plain(*a) && is_plain(*b)) => {
+                            [Side::Right, Side::Left]
+                        }
+                        // Diagonals between modules.
+                        [Side::Left, Side::Right]
+                            if a / columns != b / columns && !(is_plain(*a) && is_plain(*b)) =>
+                        {
                             [Side::Right, Side::Left]
                         }
                         [Side::Top | Side::Bottom, _] | [_, Side::Top | Side::Bottom]

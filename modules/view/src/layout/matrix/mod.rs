@@ -55,6 +55,9 @@ pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Si
         [Side::Bottom, Side::Right]
     } else if closes(to, from) {
         [Side::Right, Side::Bottom]
+    } else if a.0.abs_diff(b.0) == 1 && a.1.checked_sub(b.1) == Some(1) {
+        // A diagonal to the left.
+        [Side::Left, Side::Right]
     } else if rows > 1 && columns > 1 && a.0 == b.0 && a.1 != b.1 {
         let bit = (a.1 ^ b.1).ilog2();
         match (bit % 2 == 1) == (a.0 < rows / 2) {
