@@ -488,6 +488,17 @@ fn arcs_of_a_hypercube_in_both_directions_are_one_line() {
 }
 
 #[test]
+fn neighbours_in_a_ring_have_a_line_in_each_direction() {
+    let ring = |i: usize| {
+        let next = (i + 1) % 12;
+        format!("a{i} -> a{next} [src=r, dst=l]; a{next} -> a{i} [src=lo, dst=ri];")
+    };
+    let text: String = (0..12).map(ring).collect();
+    let drawing = layout(&processes(&format!("digraph g {{ {text} }}")));
+    assert_eq!(drawing.lines.len(), 24);
+}
+
+#[test]
 fn rows_of_a_grid_with_diagonals_have_no_frames() {
     let grid = |diagonal: &str| {
         let text = format!(

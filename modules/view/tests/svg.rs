@@ -171,6 +171,10 @@ fn check(svg: &str) -> Document<'_> {
                         );
                     }
                 }
+                "style" => {
+                    let digits = value.strip_prefix("--light:#").unwrap();
+                    assert!(digits.chars().all(|c| c.is_ascii_hexdigit()), "{value}");
+                }
                 other => panic!("{other}: {svg}"),
             }
         }

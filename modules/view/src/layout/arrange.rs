@@ -33,16 +33,17 @@ const LEAST_RING: usize = 9;
 /// Wished ratio of width to height of a ring, and its limits.
 const RATIO: f64 = 1.5;
 const LIMITS: std::ops::RangeInclusive<f64> = 0.3..=3.6;
-/// Limits of the ratio of a matrix of boxes in a picture that is too long.
-const OF_MATRIX: std::ops::RangeInclusive<f64> = 0.25..=8.0;
+/// Limits of the ratio of a matrix of boxes. Beyond them, space beside it does not make up for its
+/// length.
+const OF_MATRIX: std::ops::RangeInclusive<f64> = 0.125..=16.0;
 
 /// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows, and a
 /// matrix of boxes that is much longer than wide is layered, because layers can be cut into rows.
 pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     let mut picture = junctions::joined(gathered(flattened(dissolved(picture))));
     let nesting = Nesting::of(&picture);
-    join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
+    join_pairs(&mut picture, &nesting, &rings);
     let between = lines_between(&picture, &nesting);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
@@ -539,7 +540,7 @@ fn without(mut picture: Picture, emptied: &[bool]) -> Picture {
 
 /// Joins an edge and the only edge in the opposite direction between the same two nodes. If other
 /// edges share a port of one of them, all must be joined to edges that share a port, too.
-fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
+fn join_pairs(picture: &mut Picture, nesting: &Nesting, rings: &[Option<Vec<usize>>]) {
     let edges = &picture.edges;
     let mut between: FxHashMap<[usize; 2], Vec<usize>> = FxHashMap::default();
     let mut trunks: FxHashMap<(&End, bool), Vec<usize>> = FxHashMap::default();
@@ -577,6 +578,7 @@ fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
             let (scope, [a, b]) = nesting.way(from, to).top;
             match nesting.shape(picture, scope) {
                 Shape::Layered => true,
+                Shape::Matrix { .. } if rings[scope].is_some() => false,
                 Shape::Matrix { columns } => ![1, columns].contains(&a.abs_diff(b)),
             }
         };
