@@ -417,6 +417,9 @@ fn curves_begin_and_end_in_the_main_direction() {
         assert!(svg.contains(expected), "{svg}");
     }
     // A nearly straight curve has an arrow of the usual length.
+    // A straight end that is shorter than the arrow is a part of the curve.
+    let (_, tip) = drawn(path(&[(0.0, 0.0), (99.0, 10.0), (100.0, 10.0)], true));
+    assert_eq!(tip, "M116 26 L109 28.8 L109 23.2");
     let (_, tip) = drawn(path(&[(0.0, 0.0), (100.0, 1.0)], true));
     assert_eq!(tip, "M116 17 L109 19.8 L109 14.2");
 }
