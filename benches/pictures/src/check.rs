@@ -356,8 +356,9 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
             let label = &picture.labels[at];
             let shapes = named.get(name).into_iter().flatten();
             let mut boxes = shapes.filter_map(|&at| picture.boxes.get(at));
+            let mut is_named = || boxes.any(|shape| is_same(&label.text, &shape.label));
             found |=
-                label.rect.meets(&around) && boxes.any(|shape| is_same(&label.text, &shape.label));
+                label.rect.meets(&around) && (leads_elsewhere(&label.text, name) || is_named());
         });
         found
     };
@@ -409,6 +410,15 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
         }
     };
     picture.edges.iter().map(of_edge).collect()
+}
+
+/// Returns true for the text at a channel to a process in another module of the same frame, such as
+/// `to worker of next farm`. The name of the process begins with that of its kind.
+fn leads_elsewhere(text: &str, name: &str) -> bool {
+    let words: Vec<&str> = text.split(' ').collect();
+    words.windows(3).any(|words| {
+        ["to", "from"].contains(&words[0]) && name.starts_with(words[1]) && words[2] == "of"
+    })
 }
 
 /// Returns true if two texts are the same, up to the ellipsis of one that was shortened.

@@ -215,6 +215,8 @@ fn an_end_beside_the_name_of_its_box_is_not_loose() {
         counts(&(four() + &edge("a", "c", "M50 30H66") + &label)).loose
     };
     assert_eq!(stub("c", 68.0), 0);
+    assert_eq!(stub("T: to c of next m", 68.0), 0);
+    assert_eq!(stub("T: to d of next m", 68.0), 1);
     // Another name, or too far away.
     assert_eq!(stub("d", 68.0), 1);
     assert_eq!(stub("a", 68.0), 1);

@@ -30,7 +30,7 @@ pub const PREFIX: &str = "x_";
 pub const MOST_NAMES: usize = 256;
 
 /// Attributes of Graphviz that are kept on modules, processes and channels.
-pub const OF_ELEMENTS: [&str; 3] = ["color", "label", "style"];
+pub const OF_ELEMENTS: [&str; 4] = ["color", "fillcolor", "label", "style"];
 
 /// Attributes of Graphviz that are kept on the graph.
 pub const OF_GRAPH: [&str; 2] = ["label", "rankdir"];

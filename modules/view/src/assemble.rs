@@ -2,7 +2,7 @@
 //! processes.
 
 use crate::drawing::Form;
-use crate::edges::{Channel, DEFAULT_TRAFFIC, Draft, Edges, Port};
+use crate::edges::{Channel, DEFAULT_TRAFFIC, Draft, Edges, Elsewhere, Port};
 use crate::family::{Closed, Families};
 use crate::fold::{self, Shown, ShownBox, ShownFrame};
 use crate::labels::{Texts, have_own_labels, in_one_line};
@@ -26,8 +26,15 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(tree: Tree, lines: Vec<Line>, closed: &[Closed], most: usize) -> Scene {
-        let families = Families::of(&tree, &lines, closed);
+    /// `name` returns the name of an item.
+    fn new<'n>(
+        tree: Tree,
+        lines: Vec<Line>,
+        closed: &[Closed],
+        most: usize,
+        name: impl Fn(u32) -> &'n str,
+    ) -> Scene {
+        let families = Families::of(&tree, &lines, closed, name);
         let shown = fold::shown(&tree, &families, most);
         Scene {
             tree,
@@ -70,14 +77,33 @@ impl Scene {
         self.shown.frames.iter().map(group).collect()
     }
 
-    /// Returns the ports of the boxes at the ends of a line, or the box if it is for both ends and
-    /// has the form of dots.
+    /// Returns the ports of the boxes at the ends of a line, or the box of the writer if the line
+    /// is not shown: dots stand for both ends, in one box or in different modules of a frame.
     fn ports(&self, line: &Line) -> Result<[Port; 2], u32> {
         let [from, to] = line.nodes.map(|node| self.shown.box_of[node as usize]);
-        match from == to && self.shown.boxes[from as usize].form == Form::Dots {
+        let is_same = from == to || self.elsewhere(line).is_some();
+        let is_dots = |shown: u32| self.shown.boxes[shown as usize].form == Form::Dots;
+        match is_same && is_dots(from) && is_dots(to) {
             true => Err(from),
             false => Ok([Some((from, line.ports[0])), Some((to, line.ports[1]))]),
         }
+    }
+
+    /// Returns the module of the reader of a line, if one frame stands for it and for the module of
+    /// the writer.
+    fn elsewhere(&self, line: &Line) -> Option<Elsewhere> {
+        let [from, to] = line.items;
+        if from == to || self.tree.is_node(from) || self.tree.is_node(to) {
+            return None;
+        }
+        let frame = |module: u32| self.shown.frame_of[module as usize - self.tree.nodes];
+        let ranks = [from, to].map(|module| i64::from(self.families.ranks[module as usize]));
+        (frame(from) == frame(to)).then(|| Elsewhere {
+            kind: self.tree.kinds[from as usize],
+            step: i8::try_from(ranks[1] - ranks[0])
+                .ok()
+                .filter(|step| step.abs() == 1),
+        })
     }
 
     /// Returns the ports of a line between the environment and the box of a node.
@@ -91,7 +117,7 @@ impl Scene {
 
     /// Returns the number of channels in the label of an edge: those in one instance of the
     /// innermost frame around both ends, if all instances have equally many. Edges to dots between
-    /// samples of one kind show no number.
+    /// samples of one kind, and edges to other modules of a frame, show no number.
     fn times(&self, draft: &Draft) -> usize {
         let boxes = |port: Port| Some(&self.shown.boxes[port?.0 as usize]);
         let [a, b] = draft.ports.map(boxes);
@@ -102,7 +128,7 @@ impl Scene {
             (Some((Form::Dots, _)), None) | (None, Some((Form::Dots, _))) => true,
             _ => false,
         };
-        if is_sampled || draft.channels == 1 {
+        if is_sampled || draft.channels == 1 || draft.elsewhere.is_some() {
             return 1;
         }
         let frames = &self.shown.frames;
@@ -163,7 +189,14 @@ impl Picture {
                 direction,
             });
         }
-        let scene = Scene::new(tree, lines, &closed, usize::MAX);
+        let nodes = tree.nodes;
+        let scene = Scene::new(tree, lines, &closed, usize::MAX, |item| {
+            let item = item as usize;
+            texts.name(match item.checked_sub(nodes) {
+                None => declared.nodes[Id::from_index(item)].name,
+                Some(module) => declared.modules[Id::from_index(module)].name,
+            })
+        });
         let mut picture = texts.picture(attributes.graph);
         picture.groups = scene.groups(|module, _| {
             let (id, declared) = (Id::from_index(module), &declared.modules);
@@ -191,6 +224,7 @@ impl Picture {
                 }
                 title += &texts.users(list);
                 let label = texts.label(list, name);
+                let (color, outline) = texts.fill_and_outline(list);
                 Node {
                     name: name.to_owned(),
                     label: label.unwrap_or_else(|| times(name, processes)),
@@ -203,7 +237,8 @@ impl Picture {
                     },
                     processes,
                     title,
-                    color: texts.color(list),
+                    color,
+                    outline,
                 }
             })
             .collect();
@@ -227,6 +262,7 @@ impl Picture {
                 traffic: channel.traffic,
                 initial: channel.initial > 0,
                 wraps,
+                elsewhere: None,
             };
             if let Some(ports) = ports {
                 edges.add(ports, channel);
@@ -287,7 +323,14 @@ impl Picture {
         let ids = (0..network.ports.len()).map(PortId::from_index);
         let ids: Vec<PortId> = ids.filter(|&id| network.ports[id].is_closed()).collect();
         let ends: Vec<Closed> = ids.iter().map(|&id| closed(network, id)).collect();
-        let scene = Scene::new(tree, lines, &ends, most);
+        let count = tree.nodes;
+        let scene = Scene::new(tree, lines, &ends, most, |item| {
+            let item = item as usize;
+            match item.checked_sub(count) {
+                None => network.process_name(Id::from_index(item)),
+                Some(module) => texts.name(network.modules[Id::from_index(module)].name),
+            }
+        });
         let mut picture = texts.picture(network.attributes.graph);
         picture.groups = groups(network, texts, &scene);
 
@@ -301,7 +344,7 @@ impl Picture {
             false => Box::new(network.joins()),
         };
         let mut edges = Edges::default();
-        // Number of channels between the processes of each box of dots.
+        // Number of channels of the writers in each box of dots that are not shown.
         let mut inner = vec![0; scene.shown.boxes.len()];
         for joined in joins {
             match joined {
@@ -311,7 +354,9 @@ impl Picture {
                         Err(dots) => inner[dots as usize] += 1,
                         Ok(ports) => {
                             let wraps = scene.families.wraps(&scene.tree, line);
-                            edges.add(ports, channel(network, id, wraps));
+                            let elsewhere = scene.elsewhere(line);
+                            let shown = channel(network, id, wraps && elsewhere.is_none());
+                            edges.add(ports, Channel { elsewhere, ..shown });
                         }
                     }
                 }
@@ -349,6 +394,8 @@ impl Picture {
                 let (name, processes) = (texts.name(kind.name), kind.members.len());
                 let attributes = &network.attributes.processes;
                 let first = kind.members.first();
+                let list = first.and_then(|&first| attributes.get(first));
+                let (color, outline) = texts.fill_and_outline(list);
                 Node {
                     name: name.to_owned(),
                     label: times(name, processes),
@@ -361,7 +408,8 @@ impl Picture {
                     },
                     processes,
                     title: count(processes, "process"),
-                    color: first.and_then(|&first| texts.color(attributes.get(first))),
+                    color,
+                    outline,
                 }
             })
             .collect();
@@ -390,6 +438,7 @@ fn channel(network: &Network, id: ChannelId, wraps: bool) -> Channel {
         traffic: channel.traffic,
         initial: terms.initial > 0,
         wraps,
+        elsewhere: None,
     }
 }
 
@@ -412,6 +461,7 @@ fn to_environment(network: &Network, id: PortId) -> Channel {
         traffic: DEFAULT_TRAFFIC,
         initial: false,
         wraps: false,
+        elsewhere: None,
     }
 }
 
@@ -435,8 +485,8 @@ fn groups(network: &Network, texts: Texts<'_>, scene: &Scene) -> Vec<Group> {
     })
 }
 
-/// Returns the boxes that are shown of a network. `inner` has the number of channels between the
-/// processes that each box stands for, if it is dots.
+/// Returns the boxes that are shown of a network. `inner` has the number of channels of the writers
+/// in each box of dots that are not shown.
 fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) -> Vec<Node> {
     let attributes = &network.attributes.processes;
     let processes = network.processes.iter();
@@ -474,9 +524,10 @@ fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) ->
             };
             if inner > 0 {
                 let plural = if inner == 1 { "" } else { "s" };
-                title += &format!(", {inner} channel{plural} between them");
+                title += &format!(", {inner} channel{plural} not shown");
             }
             title += &texts.users(list);
+            let (color, outline) = texts.fill_and_outline(list);
             Node {
                 name: name.to_owned(),
                 label,
@@ -486,7 +537,8 @@ fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) ->
                 form: shown.form,
                 processes,
                 title,
-                color: texts.color(list),
+                color,
+                outline,
             }
         })
         .collect()

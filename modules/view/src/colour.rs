@@ -188,6 +188,18 @@ impl Colour {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
+    /// Returns the colour mixed with as much white as it needs for a contrast of 3 with a dark
+    /// background.
+    pub(crate) fn lightened(self, background: Colour) -> Colour {
+        let mixed = |tenths: u16| {
+            let mix = |channel: u8| (u16::from(channel) * (10 - tenths) + 255 * tenths) / 10;
+            Colour(self.0.map(|channel| mix(channel) as u8))
+        };
+        let mut all = (0..=10).map(mixed);
+        let bright = all.find(|colour| colour.contrast(background) >= 3.0);
+        bright.unwrap_or(Colour([255; 3]))
+    }
+
     /// Returns black or white, whichever has more contrast with this colour: at least 4.5.
     pub(crate) fn ink(self) -> Colour {
         let [black, white] = [Colour([0; 3]), Colour([255; 3])];
@@ -347,6 +359,13 @@ mod tests {
                 }
             }
         }
+        for user in [Colour([0; 3]), Colour([0, 0, 255]), Colour([0, 0, 0x80])] {
+            let light = user.lightened(DARK.frame);
+            assert!(light.contrast(DARK.frame) >= 3.0, "{light}");
+            assert!(light.contrast(DARK.frame) < 6.0, "{light}");
+        }
+        let orange = Colour([255, 0xa5, 0]);
+        assert_eq!(orange.lightened(DARK.frame), orange);
         for grey in 0..=255 {
             let fill = Colour([grey; 3]);
             assert!(fill.ink().contrast(fill) >= 4.5, "{fill}");

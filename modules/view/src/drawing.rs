@@ -53,8 +53,10 @@ pub struct Shape {
     pub kind: String,
     /// What the box stands for.
     pub form: Form,
-    /// Colour that the user gave, in the syntax of Graphviz.
+    /// Fill colour that the user gave, in the syntax of Graphviz.
     pub color: Option<String>,
+    /// Colour of its outline that the user gave, in the same syntax.
+    pub outline: Option<String>,
 }
 
 /// What a box stands for.

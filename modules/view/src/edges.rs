@@ -1,4 +1,5 @@
-//! Edges of a picture: channels between the same two ports are one edge.
+//! Edges of a picture: channels between the same two ports are one edge. If there are many edges
+//! between the same two boxes, they are one edge, too.
 
 use crate::labels::{Texts, in_one_line};
 use crate::picture::{Edge, End};
@@ -10,6 +11,9 @@ use rustc_hash::FxHashMap;
 
 /// Maximum number of different channels in the title of an edge.
 const MOST_NAMED: usize = 8;
+
+/// Maximum number of edges between two boxes in one direction. If there are more, they are one.
+const MOST_PARALLEL: usize = 8;
 
 /// Name of the other end of a port that is joined to the environment.
 const ENVIRONMENT: &str = "the environment";
@@ -32,6 +36,30 @@ pub(crate) struct Channel {
     pub(crate) traffic: f64,
     pub(crate) initial: bool,
     pub(crate) wraps: bool,
+    pub(crate) elsewhere: Option<Elsewhere>,
+}
+
+/// The module of the reader of a channel, seen from the module of the writer, if one frame stands
+/// for both.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Elsewhere {
+    /// Kind of the modules.
+    pub(crate) kind: Symbol,
+    /// How far the module of the reader is behind that of the writer: 1 for the next module, -1 for
+    /// the previous one, `None` for any other.
+    pub(crate) step: Option<i8>,
+}
+
+impl Elsewhere {
+    /// Returns the description of the module of the reader, and of that of the writer.
+    fn texts(self, texts: Texts<'_>) -> [String; 2] {
+        let words = match self.step {
+            Some(1) => ["next", "previous"],
+            Some(-1) => ["previous", "next"],
+            _ => ["another", "another"],
+        };
+        words.map(|word| format!("{word} {}", texts.name(self.kind)))
+    }
 }
 
 /// A node and its port, or `None` for the environment.
@@ -48,14 +76,28 @@ pub(crate) struct Draft {
     controlled: bool,
     initial: bool,
     wraps: bool,
-    /// Different channels: their type, flow control and attributes.
-    different: Vec<(Option<Symbol>, Option<Flow>, Option<AttributesId>)>,
+    pub(crate) elsewhere: Option<Elsewhere>,
+    /// Different channels.
+    different: Vec<Different>,
+    /// True if there are more different channels.
+    has_more: bool,
+    /// True if it has several labels or types, so that it shows none.
+    is_mixed: bool,
+}
+
+/// What the title of an edge says about a channel.
+#[derive(Clone, Copy, PartialEq)]
+struct Different {
+    ports: [Port; 2],
+    ty: Option<Symbol>,
+    flow: Option<Flow>,
+    attributes: Option<AttributesId>,
 }
 
 /// Edges under construction.
 #[derive(Default)]
 pub(crate) struct Edges {
-    known: FxHashMap<[Port; 2], usize>,
+    known: FxHashMap<([Port; 2], Option<Elsewhere>), usize>,
     list: Vec<Draft>,
 }
 
@@ -63,7 +105,8 @@ impl Edges {
     /// Adds a channel between two ports.
     pub(crate) fn add(&mut self, ports: [Port; 2], channel: Channel) {
         let made = self.list.len();
-        let at = *self.known.entry(ports).or_insert(made);
+        let key = (ports, channel.elsewhere);
+        let at = *self.known.entry(key).or_insert(made);
         if at == made {
             self.list.push(Draft {
                 ports,
@@ -73,7 +116,10 @@ impl Edges {
                 controlled: false,
                 initial: false,
                 wraps: false,
+                elsewhere: channel.elsewhere,
                 different: Vec::new(),
+                has_more: false,
+                is_mixed: false,
             });
         }
         let draft = &mut self.list[at];
@@ -83,22 +129,26 @@ impl Edges {
         draft.controlled |= channel.flow.is_some();
         draft.initial |= channel.initial;
         draft.wraps |= channel.wraps;
-        let shown = (channel.ty, channel.flow, channel.attributes);
-        if draft.different.len() < MOST_NAMED && !draft.different.contains(&shown) {
-            draft.different.push(shown);
-        }
+        draft.name(Different {
+            ports,
+            ty: channel.ty,
+            flow: channel.flow,
+            attributes: channel.attributes,
+        });
     }
 
     /// Returns the edges. `times` returns the number of channels in the label of an edge.
     pub(crate) fn finish(self, texts: Texts<'_>, times: impl Fn(&Draft) -> usize) -> Vec<Edge> {
-        let traffic = self.list.iter().map(Draft::mean_traffic);
+        let list = bundled(self.list, texts);
+        let traffic = list.iter().map(Draft::mean_traffic);
         let width = widths(traffic.filter(|traffic| *traffic > 0.0));
         let edge = |draft: &Draft| {
-            let (ty, _, attributes) = draft.different[0];
+            let Different { ty, attributes, .. } = draft.different[0];
             let ty = ty.map_or("", |ty| texts.name(ty));
-            let mut given = draft.different.iter();
-            let label = given.find_map(|(_, _, list)| texts.label(*list, ""));
-            let label = label.map_or_else(|| ty.to_owned(), |label| in_one_line(&label));
+            let label = match draft.is_mixed {
+                true => String::new(),
+                false => draft.label(texts),
+            };
             let label = match times(draft) {
                 1 => label,
                 many => format!("{label} ×{many}").trim_start().to_owned(),
@@ -117,16 +167,82 @@ impl Edges {
                 controlled: draft.controlled,
                 initial: draft.initial,
                 wraps: draft.wraps,
+                elsewhere: draft.elsewhere.map(|elsewhere| elsewhere.texts(texts)),
                 two_way: false,
                 width: width(draft.mean_traffic()),
                 color: texts.color(attributes),
             }
         };
-        self.list.iter().map(edge).collect()
+        list.iter().map(edge).collect()
     }
 }
 
+/// Joins the edges between two boxes in one direction that look alike, if there are many.
+fn bundled(list: Vec<Draft>, texts: Texts<'_>) -> Vec<Draft> {
+    let look = |draft: &Draft| {
+        let boxes = draft.ports.map(|port| port.map(|(shown, _)| shown));
+        let color = texts.color(draft.different[0].attributes);
+        (boxes, draft.controlled, draft.wraps, draft.elsewhere, color)
+    };
+    let mut counts: FxHashMap<_, usize> = FxHashMap::default();
+    for draft in &list {
+        *counts.entry(look(draft)).or_default() += 1;
+    }
+    let mut joined: Vec<Draft> = Vec::with_capacity(list.len());
+    let mut known = FxHashMap::default();
+    for draft in list {
+        let look = look(&draft);
+        if counts[&look] <= MOST_PARALLEL {
+            joined.push(draft);
+            continue;
+        }
+        match known.get(&look) {
+            Some(&at) => Draft::join(&mut joined[at], draft, texts),
+            None => {
+                known.insert(look, joined.len());
+                joined.push(draft);
+            }
+        }
+    }
+    joined
+}
+
 impl Draft {
+    /// Notes what the title says about a channel.
+    fn name(&mut self, channel: Different) {
+        if self.different.contains(&channel) {
+            return;
+        }
+        match self.different.len() < MOST_NAMED {
+            true => self.different.push(channel),
+            false => self.has_more = true,
+        }
+    }
+
+    /// Adds the channels of another edge.
+    fn join(&mut self, other: Draft, texts: Texts<'_>) {
+        self.is_mixed |= other.is_mixed || self.label(texts) != other.label(texts);
+        self.channels += other.channels;
+        self.traffic = (self.traffic + other.traffic).min(f64::MAX);
+        self.states_traffic |= other.states_traffic;
+        self.initial |= other.initial;
+        self.has_more |= other.has_more;
+        for channel in other.different {
+            self.name(channel);
+        }
+    }
+
+    /// Returns the label that the user gave to one of the channels, or the type of the first.
+    fn label(&self, texts: Texts<'_>) -> String {
+        let mut given = self.different.iter();
+        let label = given.find_map(|channel| texts.label(channel.attributes, ""));
+        let ty = || {
+            let ty = self.different[0].ty;
+            ty.map_or_else(String::new, |ty| texts.name(ty).to_owned())
+        };
+        label.map_or_else(ty, |label| in_one_line(&label))
+    }
+
     fn mean_traffic(&self) -> f64 {
         self.traffic / self.channels as f64
     }
@@ -137,17 +253,18 @@ impl Draft {
             1 => String::new(),
             many => format!("{many} channels: "),
         };
-        for (i, (ty, flow, attributes)) in self.different.iter().enumerate() {
+        for (i, channel) in self.different.iter().enumerate() {
             title += if i > 0 { "; " } else { "" };
-            title += &format!("{} to {}", name(self.ports[0]), name(self.ports[1]));
-            if let Some(ty) = ty {
-                title += &format!(": {}", texts.name(*ty));
+            title += &format!("{} to {}", name(channel.ports[0]), name(channel.ports[1]));
+            if let Some(ty) = channel.ty {
+                title += &format!(": {}", texts.name(ty));
             }
-            if let Some(flow) = flow {
+            if let Some(flow) = channel.flow {
                 title += &format!(", flow={}", flow.name());
             }
-            title += &texts.users(*attributes);
+            title += &texts.users(channel.attributes);
         }
+        title += if self.has_more { "; and others" } else { "" };
         if self.states_traffic {
             title += &format!(", traffic {}", number(self.traffic));
         }

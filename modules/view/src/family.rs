@@ -1,11 +1,14 @@
 //! Families: items of one kind in one scope, and the structure of the lines between them.
 //!
-//! All families are examined at once, in a few passes over the lines. So the time is linear.
+//! All families are examined at once, in a few passes over the lines. So the time is linear, apart
+//! from sorting names: a family without a structure is examined again with its members in the order
+//! of their names, in which numbers count as such, because a graph may declare cells in any order.
 
 use crate::scopes::{Line, Tree};
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::names::Symbol;
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 /// Structure of the lines between the members of a family, which are numbered in their order. The
 /// direction of lines and their number do not matter.
@@ -62,6 +65,9 @@ pub(crate) struct Families {
     pub(crate) of: Vec<u32>,
     /// Number of each item in its family.
     pub(crate) ranks: Vec<u32>,
+    /// Place of each item in its scope. Members of a family that has a structure only in the order
+    /// of their names have this order.
+    pub(crate) places: Vec<u32>,
     /// Level of each item that is a member of a cube or a tree.
     pub(crate) levels: Vec<u32>,
     /// All families, scope by scope.
@@ -159,25 +165,117 @@ fn hashed(direction: Direction, port: Symbol, other: Option<(u32, Symbol)>) -> u
     mix(mix(start, node), there)
 }
 
+/// Compares two names. Numbers in them are compared by their values.
+fn in_natural_order(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    while let (&[first, ..], &[other, ..]) = (a, b) {
+        if !first.is_ascii_digit() || !other.is_ascii_digit() {
+            if first != other {
+                return first.cmp(&other);
+            }
+            (a, b) = (&a[1..], &b[1..]);
+            continue;
+        }
+        let [(one, rest), (two, other_rest)] = [a, b].map(|text| {
+            let end = text.iter().position(|c| !c.is_ascii_digit());
+            let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
+            let zeros = digits.iter().position(|&digit| digit != b'0');
+            (&digits[zeros.unwrap_or(digits.len())..], rest)
+        });
+        let order = one.len().cmp(&two.len()).then(one.cmp(two));
+        if order != Ordering::Equal {
+            return order;
+        }
+        (a, b) = (rest, other_rest);
+    }
+    a.len().cmp(&b.len())
+}
+
 impl Families {
-    /// Returns the families of a network.
-    pub(crate) fn of(tree: &Tree, lines: &[Line], closed: &[Closed]) -> Families {
+    /// Returns the families of a network. `name` returns the name of an item.
+    pub(crate) fn of<'n>(
+        tree: &Tree,
+        lines: &[Line],
+        closed: &[Closed],
+        name: impl Fn(u32) -> &'n str,
+    ) -> Families {
         let mut families = Families::assigned(tree);
         let known = families.examined(lines);
-        for (family, known) in families.list.iter_mut().zip(&known) {
+        families.find_numbered(lines, &known);
+        let unknown: Vec<usize> = (0..families.list.len())
+            .filter(|&i| families.list[i].structure == Structure::Other && known[i].lines)
+            .collect();
+        let sorted = families.sorted(&unknown, name);
+        if !sorted.is_empty() {
+            families.find_numbered(lines, &families.examined(lines));
+            families.restore(&sorted);
+        }
+        families.find_trees(lines);
+        families.find_rows(tree, lines);
+        families.find_blocks(tree, lines, closed, &known);
+        families
+    }
+
+    /// Finds the families that are chains, rings, grids or hypercubes.
+    fn find_numbered(&mut self, lines: &[Line], known: &[Known]) {
+        for (family, known) in self.list.iter_mut().zip(known) {
             let chain = !known.crooked && known.lines && known.joined + 1 == family.count;
             family.structure = match (chain, known.closed) {
+                _ if family.structure != Structure::Other => family.structure,
                 (true, true) => Structure::Ring,
                 (true, false) => Structure::Chain,
                 (false, _) => Structure::Other,
             };
         }
-        families.find_grids(lines, &known);
-        families.find_cubes(lines);
-        families.find_trees(lines);
-        families.find_rows(tree, lines);
-        families.find_blocks(tree, lines, closed, &known);
-        families
+        self.find_grids(lines, known);
+        self.find_cubes(lines);
+    }
+
+    /// Numbers the members of these families in the order of their names. Returns those in which
+    /// the order changed, with the members in the order before.
+    fn sorted<'n>(
+        &mut self,
+        families: &[usize],
+        name: impl Fn(u32) -> &'n str,
+    ) -> Vec<(usize, Vec<u32>)> {
+        let mut changed = Vec::new();
+        for &family in families {
+            let before = self.members(family).to_vec();
+            let mut sorted = before.clone();
+            sorted.sort_by(|&a, &b| in_natural_order(name(a), name(b)));
+            if sorted != before {
+                self.number(family, &sorted);
+                changed.push((family, before));
+            }
+        }
+        changed
+    }
+
+    /// Restores the order of those families that have no structure in the new order, and gives the
+    /// members of the others their places.
+    fn restore(&mut self, sorted: &[(usize, Vec<u32>)]) {
+        for (family, before) in sorted {
+            if self.list[*family].structure == Structure::Other {
+                self.number(*family, before);
+                continue;
+            }
+            let places: Vec<u32> = before
+                .iter()
+                .map(|&item| self.places[item as usize])
+                .collect();
+            for (place, item) in places.into_iter().zip(self.members(*family).to_vec()) {
+                self.places[item as usize] = place;
+            }
+        }
+    }
+
+    /// Numbers the members of a family in this order.
+    fn number(&mut self, family: usize, members: &[u32]) {
+        let start = self.list[family].start as usize;
+        self.members[start..start + members.len()].copy_from_slice(members);
+        for (rank, &item) in members.iter().enumerate() {
+            self.ranks[item as usize] = rank as u32;
+        }
     }
 
     /// Returns the families without their structures.
@@ -186,6 +284,7 @@ impl Families {
         let mut families = Families {
             of: vec![0; items],
             ranks: vec![0; items],
+            places: (0..items as u32).map(|item| tree.place(item)).collect(),
             levels: vec![0; items],
             list: Vec::new(),
             starts: vec![0],
@@ -665,7 +764,7 @@ mod tests {
                 direction: Direction::Input,
             })
             .collect();
-        Families::of(&tree, &lines, &closed)
+        Families::of(&tree, &lines, &closed, |_| "")
     }
 
     /// Returns true if these pairs of members, the first one first, make a grid.

@@ -16,6 +16,8 @@ pub(crate) struct Shown {
     pub(crate) frames: Vec<ShownFrame>,
     /// The box of each node.
     pub(crate) box_of: Vec<u32>,
+    /// The frame of each module.
+    pub(crate) frame_of: Vec<u32>,
 }
 
 /// A box.
@@ -27,8 +29,8 @@ pub(crate) struct ShownBox {
     pub(crate) count: usize,
     /// Index of its frame.
     pub(crate) frame: Option<usize>,
-    /// Place among the boxes and frames of its frame: the index of the first node among the items
-    /// of its scope, or the cell in a hypercube.
+    /// Place among the boxes and frames of its frame: the place of the first node among the items of
+    /// its scope, or the cell in a hypercube.
     pub(crate) position: usize,
     /// Form of the box.
     pub(crate) form: Form,
@@ -86,6 +88,8 @@ struct Class {
 /// Number of samples of a chain, a ring or a block: the first two members, dots, and the last one.
 /// In the same way, levels of a tree or a hypercube are shown.
 const SAMPLES: u32 = 4;
+/// Largest number of nodes of each module of a chain or a ring that is shown by samples.
+const LARGEST_SAMPLE: usize = 6;
 /// Number of rows and of columns that are shown of a grid: the first one, dots, and the last one.
 const SIDE: u32 = 3;
 
@@ -115,7 +119,7 @@ struct Fold<'a> {
     families: &'a Families,
     /// True for the families that are folded.
     folded: Vec<bool>,
-    /// True for the folded families of modules that are ranks.
+    /// True for the folded families of modules that are shown by samples.
     sampled: Vec<bool>,
     /// Number of nodes in each scope, and a number for its contents that is the same for scopes
     /// with equal contents. Empty if nothing is folded.
@@ -137,6 +141,7 @@ pub(crate) fn shown(tree: &Tree, families: &Families, most: usize) -> Shown {
         contents: Vec::new(),
         shown: Shown {
             box_of: vec![0; tree.nodes],
+            frame_of: vec![0; tree.kinds.len() - tree.nodes],
             ..Shown::default()
         },
     };
@@ -207,9 +212,9 @@ impl Fold<'_> {
         matches!(structure, Structure::Rows { .. }) && is_node(self.families.members(family)[0])
     }
 
-    /// Returns true if the family consists of equal modules, each joined to the next, and each with
-    /// nodes of one kind. They are shown by samples: the ranks of a butterfly.
-    fn are_ranks(&self, family: usize) -> bool {
+    /// Returns true if the family consists of equal modules, each joined to the next, that are shown
+    /// by samples: small ones, and those with nodes of one kind, such as the ranks of a butterfly.
+    fn are_sampled(&self, family: usize) -> bool {
         let inside = |module: u32| self.tree.inside(module);
         let members = self.families.members(family);
         let is_line = matches!(
@@ -221,8 +226,10 @@ impl Fold<'_> {
         }
         let first = inside(members[0]);
         let contents = |module: u32| self.contents[inside(module) as usize];
-        self.families.of_scope(first).len() == 1
-            && self.tree.is_node(self.tree.items(first)[0])
+        let is_small = self.boxes(members[0]) <= LARGEST_SAMPLE;
+        let has_one_kind = self.families.of_scope(first).len() == 1
+            && self.tree.is_node(self.tree.items(first)[0]);
+        (is_small || has_one_kind)
             && members
                 .iter()
                 .all(|&module| contents(module) == contents(members[0]))
@@ -240,7 +247,7 @@ impl Fold<'_> {
         };
         let left = match structure {
             Structure::Rows { columns } if self.are_rows(family) => cells(columns),
-            _ if self.are_ranks(family) => count.min(SAMPLES as usize) * self.boxes(members[0]),
+            _ if self.are_sampled(family) => count.min(SAMPLES as usize) * self.boxes(members[0]),
             _ if !self.tree.is_node(members[0]) => {
                 let mut known = FxHashMap::default();
                 for &item in members {
@@ -275,7 +282,7 @@ impl Fold<'_> {
                 return;
             }
             self.folded[family] = true;
-            self.sampled[family] = self.are_ranks(family);
+            self.sampled[family] = self.are_sampled(family);
             *boxes -= saved;
         }
     }
@@ -340,7 +347,12 @@ impl Fold<'_> {
                     shown: 0,
                 });
             }
-            classes[class as usize].count += 1;
+            let known = &mut classes[class as usize];
+            known.count += 1;
+            let rank = |item: u32| self.families.ranks[item as usize];
+            if rank(item) < rank(known.first) {
+                known.first = item;
+            }
             of.push(class);
         }
         for class in &mut classes {
@@ -398,7 +410,8 @@ impl Fold<'_> {
                         count: 1,
                         total,
                         parent: around,
-                        position: tree.place(self.families.members(family)[0]) as usize,
+                        position: self.families.places[self.families.members(family)[0] as usize]
+                            as usize,
                         shape,
                     });
                 }
@@ -415,7 +428,7 @@ impl Fold<'_> {
                     let cell = cell_of_cube(dimension, self.families.ranks[class.first as usize]);
                     cell as usize
                 }
-                _ => tree.place(class.first) as usize,
+                _ => self.families.places[class.first as usize] as usize,
             };
             if tree.is_node(class.first) {
                 class.shown = self.shown.boxes.len();
@@ -449,7 +462,12 @@ impl Fold<'_> {
                 let shown = classes[class as usize].shown;
                 match tree.is_node(item) {
                     true => self.shown.box_of[item as usize] = shown as u32,
-                    false => inner[shown].scopes.push(tree.inside(item)),
+                    false => {
+                        let level = &mut inner[shown];
+                        level.scopes.push(tree.inside(item));
+                        let frame = level.frame.unwrap_or_default();
+                        self.shown.frame_of[item as usize - tree.nodes] = frame as u32;
+                    }
                 }
             }
         }

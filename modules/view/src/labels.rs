@@ -48,6 +48,23 @@ impl<'a> Texts<'a> {
         self.value(list, "color").map(str::to_owned)
     }
 
+    /// Returns the colours of the fill and of the outline of a node. As in Graphviz, it is filled
+    /// only with `style=filled`: with its `fillcolor`, or otherwise with its `color`.
+    pub(crate) fn fill_and_outline(
+        self,
+        list: Option<AttributesId>,
+    ) -> (Option<String>, Option<String>) {
+        let color = self.color(list);
+        let styles = self.value(list, "style").unwrap_or_default();
+        if !styles.split(',').any(|style| style.trim() == "filled") {
+            return (None, color);
+        }
+        match self.value(list, "fillcolor") {
+            Some(fill) => (Some(fill.to_owned()), color),
+            None => (color, None),
+        }
+    }
+
     /// Returns the text of the `label` of an element with this name.
     pub(crate) fn label(self, list: Option<AttributesId>, name: &str) -> Option<String> {
         Some(shown_label(self.value(list, "label")?, name, self.graph))
@@ -70,6 +87,7 @@ impl<'a> Texts<'a> {
             name: self.graph.to_owned(),
             title: title.map_or_else(|| self.graph.to_owned(), |title| in_one_line(&title)),
             downwards: matches!(rankdir, Some("TB" | "BT")),
+            reversed: matches!(rankdir, Some("BT" | "RL")),
             ..Picture::default()
         }
     }

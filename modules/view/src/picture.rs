@@ -13,11 +13,14 @@ pub struct Picture {
     pub title: String,
     /// True if the picture leads from top to bottom (`rankdir=TB`), and not from left to right.
     pub downwards: bool,
+    /// True if it leads in the opposite direction: from bottom to top (`rankdir=BT`), or from right
+    /// to left (`rankdir=RL`).
+    pub reversed: bool,
     /// Boxes.
     pub nodes: Vec<Node>,
     /// Modules and families. A parent precedes its children.
     pub groups: Vec<Group>,
-    /// Edges, one for each pair of ports and direction.
+    /// Edges, one for each pair of ports and direction. Many edges between two nodes are one.
     pub edges: Vec<Edge>,
     /// Sentences under the picture.
     pub notes: Vec<String>,
@@ -42,8 +45,10 @@ pub struct Node {
     pub processes: usize,
     /// Text that appears when the pointer is on it.
     pub title: String,
-    /// Colour that the user gave.
+    /// Fill colour that the user gave.
     pub color: Option<String>,
+    /// Colour of the outline that the user gave.
+    pub outline: Option<String>,
 }
 
 /// A module, or a family: items of one kind with a known structure.
@@ -79,7 +84,8 @@ pub enum Shape {
     },
 }
 
-/// All channels from one port to another.
+/// All channels from one port to another. If there are many edges between two nodes, all channels
+/// from one node to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
     /// The writer.
@@ -101,12 +107,23 @@ pub struct Edge {
     pub initial: bool,
     /// True for a channel that closes a row or a column of a torus: it is drawn as two stubs.
     pub wraps: bool,
+    /// Where the reader is, seen from the writer, and where the writer is, if a frame stands for
+    /// several modules and the channels lead from one of them to another: `next farm`. Such an edge
+    /// is drawn as two stubs.
+    pub elsewhere: Option<[String; 2]>,
     /// True if channels lead from the reader to the writer, too.
     pub two_way: bool,
     /// Width of the line: from 1 to 4, by traffic.
     pub width: f64,
     /// Colour that the user gave.
     pub color: Option<String>,
+}
+
+impl Edge {
+    /// Returns true if it is drawn as two stubs, although both ends are shown.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.wraps || self.elsewhere.is_some()
+    }
 }
 
 /// End of an edge.

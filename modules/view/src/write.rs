@@ -60,6 +60,8 @@ struct Fill {
     /// Classes, each after a space.
     class: Cow<'static, str>,
     colour: Colour,
+    /// Colour of the user for the outline.
+    outline: Option<Colour>,
     /// Colour of its text, if it is not [`INK`].
     ink: Option<Colour>,
     pattern: Option<&'static str>,
@@ -230,9 +232,10 @@ impl<'a> Writer<'a> {
         let label = visible(&frame.label);
         let short = shortened(&label, text::BOX, rect.size.width - 16.0);
         let stroke = frame.color.as_deref().and_then(Colour::parsed);
+        let class = stroke.map_or("", dark);
         write!(
             out,
-            "<g class=\"module\" data-name=\"{}\">",
+            "<g class=\"module{class}\" data-name=\"{}\">",
             Value(&frame.name)
         )?;
         title(out, &[&frame.title, &frame.label, &frame.name])?;
@@ -251,20 +254,25 @@ impl<'a> Writer<'a> {
 
     fn edge(&self, out: &mut String, path: &Path, downwards: bool) -> fmt::Result {
         let user = path.color.as_deref().and_then(Colour::parsed);
-        let class = match (path.dashed, user) {
-            (false, None) => "",
-            (true, None) => " controlled",
-            (false, Some(_)) => " user",
-            (true, Some(_)) => " controlled user",
-        };
+        let class = format!(
+            "{}{}{}",
+            if path.dashed { " controlled" } else { "" },
+            if user.is_some() { " user" } else { "" },
+            user.map_or("", dark)
+        );
         let colour = user.or(path.dashed.then_some(LIGHT.controlled));
+        // Used by the style sheet on a dark background.
+        let lighter = user.filter(|colour| !dark(*colour).is_empty());
+        let lighter = lighter.map_or(String::new(), |colour| {
+            format!(" style=\"--light:{}\"", colour.lightened(DARK.frame))
+        });
         let stroke = colour.map_or(String::new(), |colour| format!(" stroke=\"{colour}\""));
         let thick = finite(path.width).clamp(0.5, 8.0);
         let course = Course::new(path, self.at, downwards, thick);
         let [from, to] = &path.ends;
         write!(
             out,
-            "<path class=\"edge{class}\" data-from=\"{}\" data-to=\"{}\" d=\"{}\"{stroke}",
+            "<path class=\"edge{class}\" data-from=\"{}\" data-to=\"{}\" d=\"{}\"{stroke}{lighter}",
             Value(from),
             Value(to),
             course.line
@@ -281,7 +289,7 @@ impl<'a> Writer<'a> {
         if !course.arrow.is_empty() {
             writeln!(
                 out,
-                "<path class=\"tip{class}\" d=\"{}\" fill=\"{}\" stroke=\"none\"/>",
+                "<path class=\"tip{class}\" d=\"{}\" fill=\"{}\" stroke=\"none\"{lighter}/>",
                 course.arrow,
                 colour.unwrap_or(LIGHT.line)
             )?;
@@ -289,7 +297,7 @@ impl<'a> Writer<'a> {
         for ring in course.rings {
             writeln!(
                 out,
-                "<circle class=\"environment{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{stroke}/>",
+                "<circle class=\"environment{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{stroke}{lighter}/>",
                 Number(ring.x),
                 Number(ring.y),
                 Number(RING)
@@ -306,7 +314,11 @@ impl<'a> Writer<'a> {
             Form::Dots => "dots",
             Form::Junction => "junction",
         };
-        let fill = self.fill(&shape.kind, shape.color.as_deref());
+        let outline = shape.outline.as_deref().and_then(Colour::parsed);
+        let fill = Fill {
+            outline,
+            ..self.fill(&shape.kind, shape.color.as_deref())
+        };
         write!(
             out,
             "<g class=\"node {form}{}\" data-name=\"{}\" data-kind=\"{}\">",
@@ -386,10 +398,10 @@ impl<'a> Writer<'a> {
     /// Returns the fill of a box: the user's, or the fill of its kind.
     fn fill(&self, kind: &str, user: Option<&str>) -> Fill {
         if let Some(colour) = user.and_then(Colour::parsed) {
-            let dark = colour.contrast(DARK.background) < 3.0;
             return Fill {
-                class: if dark { " user dark" } else { " user" }.into(),
+                class: format!(" user{}", dark(colour)).into(),
                 colour,
+                outline: None,
                 ink: Some(colour.ink()),
                 pattern: None,
             };
@@ -398,6 +410,7 @@ impl<'a> Writer<'a> {
             return Fill {
                 class: "".into(),
                 colour: NO_KIND,
+                outline: None,
                 ink: None,
                 pattern: None,
             };
@@ -405,6 +418,7 @@ impl<'a> Writer<'a> {
         Fill {
             class: format!(" kind-{style}").into(),
             colour: FILLS[style % FILLS.len()],
+            outline: None,
             ink: None,
             pattern: [None, Some("stripes"), Some("dots")][style / FILLS.len() % 3],
         }
@@ -414,9 +428,14 @@ impl<'a> Writer<'a> {
         let place = Place(rect);
         write!(
             out,
-            "<rect{place} rx=\"4\" fill=\"{}\" stroke=\"{OUTLINE}\"/>",
-            fill.colour
+            "<rect{place} rx=\"4\" fill=\"{}\" stroke=\"{}\"",
+            fill.colour,
+            fill.outline.unwrap_or(OUTLINE)
         )?;
+        if fill.outline.is_some() {
+            write!(out, " stroke-width=\"2\"")?;
+        }
+        write!(out, "/>")?;
         if let Some(pattern) = fill.pattern {
             write!(
                 out,
@@ -527,6 +546,14 @@ impl Legend {
     }
 }
 
+/// Returns the class of an element with a colour that has little contrast on a dark background.
+fn dark(colour: Colour) -> &'static str {
+    match colour.contrast(DARK.frame) < 3.0 {
+        true => " dark",
+        false => "",
+    }
+}
+
 /// Writes the first text that is not empty as `<title>`.
 fn title(out: &mut String, texts: &[&str]) -> fmt::Result {
     match texts.iter().find(|text| !text.is_empty()) {
@@ -587,6 +614,8 @@ impl Display for Sheet {
 .graphmap .controlled:not(.user,.tip){{stroke:{controlled}}}
 .graphmap .tip.controlled:not(.user){{fill:{controlled}}}
 .graphmap .dark rect{{stroke:{border}}}
+.graphmap .edge.dark,.graphmap .environment.dark{{stroke:var(--light,{line})}}
+.graphmap .tip.dark{{fill:var(--light,{line})}}
 .graphmap .labels,.graphmap .legend,.graphmap .title{{fill:{text}}}
 .graphmap .label{{stroke:{background}}}
 .graphmap .module text,.graphmap .dots text,.graphmap .dots circle,.graphmap .notes{{fill:{faint}}}

@@ -7,6 +7,7 @@ use graphmap_kpn::network::Network;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, resolve::resolve};
 use graphmap_view::drawing::Form;
+use graphmap_view::layout::layout;
 use graphmap_view::picture::{Edge, End, Picture, Shape};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -341,7 +342,8 @@ fn labels_and_colours_of_the_user_are_shown() {
         assert_eq!(picture.title, "Work of g");
         assert!(picture.downwards);
         assert_eq!(picture.nodes[0].label, "a:\nfirst");
-        assert_eq!(picture.nodes[0].color.as_deref(), Some("red"));
+        assert_eq!(picture.nodes[0].outline.as_deref(), Some("red"));
+        assert_eq!(picture.nodes[0].color, None);
         assert_eq!(picture.nodes[1].label, "x < y\nz");
         assert_eq!(picture.edges[0].label, "goes");
         assert_eq!(picture.edges[0].color.as_deref(), Some("blue"));
@@ -356,6 +358,163 @@ fn labels_and_colours_of_the_user_are_shown() {
     assert_eq!(kinds.title, "Work of g");
     assert_eq!(kinds.nodes[2].label, "w ×2");
     assert_eq!(kinds.edges[0].label, "goes");
+}
+
+#[test]
+fn nodes_are_filled_as_by_graphviz() {
+    let text = "digraph g { node [color=black, fillcolor=pink]; a; b [style=filled];
+        c [style=\"rounded, filled\", fillcolor=white]; a -> b -> c; }";
+    for picture in [processes(text), Picture::of_graph(&declared(text))] {
+        let colors = picture
+            .nodes
+            .iter()
+            .map(|node| (node.color.as_deref(), &node.outline));
+        let black = Some("black".to_owned());
+        let expected = [
+            (None, &black),
+            (Some("pink"), &black),
+            (Some("white"), &black),
+        ];
+        assert_eq!(colors.collect::<Vec<_>>(), expected);
+    }
+    let filled = processes("digraph g { node [style=filled, color=red]; a -> b; }");
+    assert_eq!(filled.nodes[0].color.as_deref(), Some("red"));
+    assert_eq!(filled.nodes[0].outline, None);
+}
+
+#[test]
+fn pictures_lead_in_the_direction_of_rankdir() {
+    for (rankdir, downwards, reversed) in [
+        ("LR", false, false),
+        ("RL", false, true),
+        ("TB", true, false),
+        ("BT", true, true),
+    ] {
+        let text = format!(
+            "digraph g {{ rankdir={rankdir}; a -> b; subgraph cluster_m {{ module=m; b; }} }}"
+        );
+        let picture = processes(&text);
+        assert_eq!((picture.downwards, picture.reversed), (downwards, reversed));
+        let drawing = layout(&picture);
+        let [a, b] = [&drawing.boxes[0].rect, &drawing.boxes[1].rect];
+        assert!(match (downwards, reversed) {
+            (false, false) => a.right() < b.at.x,
+            (false, true) => b.right() < a.at.x,
+            (true, false) => a.bottom() < b.at.y,
+            (true, true) => b.bottom() < a.at.y,
+        });
+        // The name of the frame is above the box.
+        assert!(b.at.y - drawing.frames[0].rect.at.y > 30.0);
+    }
+}
+
+#[test]
+fn many_channels_between_two_boxes_are_one_edge() {
+    let channels = |count: usize| -> String {
+        let channel = |i| format!("a -> b [src=o{i}, dst=i{i}, type=T{}];", i / 9);
+        (0..count).map(channel).collect()
+    };
+    let picture = |count| processes(&format!("digraph g {{ {} b -> a; }}", channels(count)));
+    assert_eq!(picture(8).edges.len(), 9);
+    let nine = picture(9);
+    assert_eq!(edges(&nine), ["a.o0 b.i0: T0 ×9", "b.out a.in: "]);
+    assert_eq!(nine.edges[0].channels, 9);
+    let title = &nine.edges[0].title;
+    assert!(
+        title.starts_with("9 channels: o0 to i0: T0; o1 to i1: T0;"),
+        "{title}"
+    );
+    assert!(title.ends_with("; and others"), "{title}");
+    // Several types are no label.
+    assert_eq!(edges(&picture(10))[0], "a.o0 b.i0: ×10");
+}
+
+#[test]
+fn chains_of_small_modules_are_shown_by_samples() {
+    let text = "digraph g { s -> a [at=first]; c -> t [at=last];
+        subgraph cluster_m { module=m; replicas=90; a -> b -> c; } c -> a [step=1]; }";
+    let picture = Picture::folded(&network(text), 50);
+    let frames = ["0: -.1 m", "1: -.2 m", "2: -.3 m ×87", "3: -.90 m"];
+    assert_eq!(outline(&picture)[..4], frames);
+    assert!(picture.edges.iter().all(|edge| edge.elsewhere.is_none()));
+    let forms = picture.nodes.iter().map(|node| node.form == Form::Dots);
+    assert_eq!(forms.filter(|is_dots| *is_dots).count(), 3);
+    // The channels between modules that dots stand for are not shown.
+    let inside = |edge: &&Edge| {
+        let ends = [&edge.from, &edge.to].map(|end| end.node.map(|node| picture.nodes[node].group));
+        ends[0] == ends[1]
+    };
+    assert_eq!(picture.edges.iter().filter(inside).count(), 4 * 2);
+}
+
+#[test]
+fn cells_are_in_the_order_of_their_names() {
+    let mut text = "digraph g { node [kind=c];".to_owned();
+    for (row, column) in (9..12).flat_map(|row| (9..12).map(move |column| (row, column))) {
+        if column < 11 {
+            let next = column + 1;
+            text += &format!("c{row}_{column} -> c{row}_{next} [src=e, dst=w];");
+        }
+        if row < 11 {
+            let next = row + 1;
+            text += &format!("c{row}_{column} -> c{next}_{column} [src=s, dst=n];");
+        }
+    }
+    let picture = processes(&(text + "}"));
+    assert_eq!(picture.groups[0].shape, Shape::Matrix { columns: 3 });
+    let mut cells: Vec<(usize, &str)> = (picture.nodes.iter())
+        .map(|node| (node.position, &*node.name))
+        .collect();
+    cells.sort_unstable();
+    let names: Vec<&str> = cells.into_iter().map(|(_, name)| name).collect();
+    let rows = "c9_9 c9_10 c9_11 c10_9 c10_10 c10_11 c11_9 c11_10 c11_11";
+    assert_eq!(names.join(" "), rows);
+    let ring = "digraph g { p10 -> p1; p2 -> p4 -> p10; p1 -> p2; }";
+    let shape = processes(ring).groups[0].shape;
+    assert_eq!(shape, Shape::Matrix { columns: 4 });
+}
+
+#[test]
+fn arcs_of_a_hypercube_in_both_directions_are_one_line() {
+    let arcs = (0..16).flat_map(|cell| (0..4).map(move |bit| (cell, cell ^ 1 << bit, bit)));
+    let arc = |(from, to, bit)| format!("v{from} -> v{to} [src=o{bit}, dst=i{bit}];");
+    let text: String = arcs.map(arc).collect();
+    let drawing = layout(&processes(&format!(
+        "digraph g {{ node [kind=v]; {text} }}"
+    )));
+    // Each row and each column of 4 has an arc.
+    assert_eq!(drawing.lines.len(), 64 - 8);
+    assert_eq!(drawing.lines.iter().filter(|line| line.two_way).count(), 8);
+}
+
+#[test]
+fn neighbours_in_a_ring_have_a_line_in_each_direction() {
+    let ring = |i: usize| {
+        let next = (i + 1) % 12;
+        format!("a{i} -> a{next} [src=r, dst=l]; a{next} -> a{i} [src=lo, dst=ri];")
+    };
+    let text: String = (0..12).map(ring).collect();
+    let drawing = layout(&processes(&format!("digraph g {{ {text} }}")));
+    assert_eq!(drawing.lines.len(), 24);
+}
+
+#[test]
+fn rows_of_a_grid_with_diagonals_have_no_frames() {
+    let grid = |diagonal: &str| {
+        let text = format!(
+            "digraph g {{ subgraph cluster_r {{ module=row; replicas=3; c [replicas=4]; }}
+            edge [beyond=NULL]; c -> c [src=e, dst=w, step=\"0,1\"];
+            c -> c [src=s, dst=n, step=\"1,0\"]; {diagonal} }}"
+        );
+        layout(&processes(&text))
+    };
+    assert_eq!(grid("").frames.len(), 3);
+    let drawing = grid("c -> c [src=se, dst=nw, step=\"1,1\"];");
+    assert!(drawing.frames.is_empty());
+    let at = |cell: usize| drawing.boxes[cell].rect.at;
+    assert!((0..4).all(|cell| at(cell).x == at(cell + 8).x && at(cell).y < at(cell + 4).y));
+    let note = "Modules without frames, because diagonals lead through them: row";
+    assert_eq!(drawing.notes[0], note);
 }
 
 #[test]
@@ -427,7 +586,7 @@ fn large_families_are_shown_by_samples() {
         "c90.out c1.in: ",
     ];
     assert_eq!(edges(&ring), expected);
-    let dots = "kind c, 87 processes, load 87, 86 channels between them";
+    let dots = "kind c, 87 processes, load 87, 86 channels not shown";
     assert_eq!(ring.nodes[2].title, dots);
 
     let grid = folded(&flat(9, 7, true, false), 50);
@@ -555,8 +714,16 @@ fn outer_repetitions_are_folded_first() {
             "w1_3.out b1.in: ×7",
             "w1_10.out b1.in: ",
             "b1.out t.in: ×20",
-            "a1.n a1.p: ×19",
+            "a1.n a1.p: ",
         ],
+    );
+    // The channels lead to other modules, which the frame does not show one by one.
+    let elsewhere = ["next m", "previous m"].map(str::to_owned);
+    assert_eq!(picture.edges[10].elsewhere, Some(elsewhere));
+    assert!(
+        picture.edges[..10]
+            .iter()
+            .all(|edge| edge.elsewhere.is_none())
     );
     // Modules of one kind with different contents are different.
     let text = "digraph g { subgraph cluster_a { module=m; a1 -> b1; }

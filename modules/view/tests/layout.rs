@@ -116,9 +116,11 @@ fn pictures() -> impl Strategy<Value = Picture> {
         ),
         0..24,
     );
-    (groups, nodes, edges, any::<bool>()).prop_map(|(groups, nodes, edges, downwards)| {
+    let directions = any::<[bool; 2]>();
+    (groups, nodes, edges, directions).prop_map(|(groups, nodes, edges, [downwards, reversed])| {
         let mut picture = Picture {
             downwards,
+            reversed,
             ..Picture::default()
         };
         for (index, (parent, framed, columns)) in groups.iter().enumerate() {
@@ -147,6 +149,7 @@ fn pictures() -> impl Strategy<Value = Picture> {
                 processes: 1,
                 title: String::new(),
                 color: None,
+                outline: None,
             });
         }
         for ((from, to), ports, (length, initial, wraps)) in edges {
@@ -160,6 +163,7 @@ fn pictures() -> impl Strategy<Value = Picture> {
             }
             picture.edges.push(Edge {
                 wraps: wraps && length == 7 && from.node != to.node,
+                elsewhere: None,
                 from,
                 to,
                 label: "T".repeat(length),

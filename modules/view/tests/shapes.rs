@@ -2,7 +2,7 @@
 //! grows.
 
 use graphmap_view::drawing::{Drawing, Form};
-use graphmap_view::geometry::Rect;
+use graphmap_view::geometry::{Point, Rect};
 use graphmap_view::layout::layout;
 use graphmap_view::picture::{Edge, End, Group, Node, Picture, Shape};
 
@@ -45,6 +45,7 @@ impl Building {
             processes: 1,
             title: String::new(),
             color: None,
+            outline: None,
         });
         index
     }
@@ -71,6 +72,7 @@ impl Building {
             controlled: false,
             initial: false,
             wraps: false,
+            elsewhere: None,
             two_way: false,
             width: 1.2,
             color: None,
@@ -275,8 +277,32 @@ fn bundles(count: usize) -> Picture {
     b.0
 }
 
+/// A grid of three long rows.
+fn long_grid(count: usize) -> Picture {
+    let mut b = Building::default();
+    let columns = count / 3;
+    b.0.groups.push(Group {
+        name: String::new(),
+        label: String::new(),
+        parent: None,
+        position: 0,
+        framed: false,
+        shape: Shape::Matrix { columns },
+        title: String::new(),
+        color: None,
+    });
+    let nodes = b.nodes(3 * columns, Some(0));
+    for row in nodes.chunks(columns) {
+        b.chain(row);
+    }
+    for &node in &nodes[columns..] {
+        b.edge(node - columns, "down", node);
+    }
+    b.0
+}
+
 type Make = fn(usize) -> Picture;
-const SHAPES: [(&str, Make); 18] = [
+const SHAPES: [(&str, Make); 19] = [
     ("chain", chain),
     ("ring", ring),
     ("caterpillar", caterpillar),
@@ -294,6 +320,7 @@ const SHAPES: [(&str, Make); 18] = [
     ("mixture", mixture),
     ("dust", dust),
     ("bundles", bundles),
+    ("long grid", long_grid),
     ("two served", |count| served(count / 2 + 7)),
 ];
 
@@ -377,23 +404,74 @@ fn one_more_leaf_or_worker_moves_little() {
 /// rows, in the same order.
 #[test]
 fn one_more_box_of_a_chain_moves_little() {
-    for (name, make) in [("chain", chain as Make), ("ring", ring)] {
-        let plain = |count: usize| {
-            let mut picture = make(count);
-            for edge in &mut picture.edges {
-                edge.label.clear();
-            }
-            layout(&picture)
-        };
-        let mut changes = 0;
-        for count in 13..60 {
-            let (small, large) = (plain(count), plain(count + 1));
-            if in_first_row(&small) != in_first_row(&large) {
-                changes += 1;
-                continue;
-            }
-            assert_eq!(unstable(&small, &large), None, "{name} {count}");
+    let plain = |count: usize| {
+        let mut picture = chain(count);
+        for edge in &mut picture.edges {
+            edge.label.clear();
         }
-        assert!(changes <= 4, "{name}: {changes}");
+        layout(&picture)
+    };
+    let mut changes = 0;
+    for count in 13..60 {
+        let (small, large) = (plain(count), plain(count + 1));
+        if in_first_row(&small) != in_first_row(&large) {
+            changes += 1;
+            continue;
+        }
+        assert_eq!(unstable(&small, &large), None, "{count}");
     }
+    assert!(changes <= 4, "{changes}");
+}
+
+/// Returns the number of crossings of upright and level pieces of lines, and of pieces in boxes.
+fn crossings(drawing: &Drawing) -> usize {
+    let pieces: Vec<[Point; 2]> = (drawing.lines.iter())
+        .flat_map(|line| line.points.windows(2).map(|pair| [pair[0], pair[1]]))
+        .collect();
+    let within = |at: f64, [a, b]: [f64; 2]| at > a.min(b) + 0.5 && at < a.max(b) - 0.5;
+    let mut count = 0;
+    for &[a, b] in &pieces {
+        assert!(a.x == b.x || a.y == b.y, "{a:?} {b:?}");
+        let upright = pieces.iter().filter(|[c, d]| c.x == d.x && a.y == b.y);
+        let cross = |[c, d]: &&[Point; 2]| within(c.x, [a.x, b.x]) && within(a.y, [c.y, d.y]);
+        count += upright.filter(cross).count();
+        let middle = Point::new((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+        let covers = |rect: Rect| {
+            within(middle.x, [rect.at.x, rect.right()])
+                && within(middle.y, [rect.at.y, rect.bottom()])
+        };
+        count += drawing.boxes.iter().filter(|b| covers(b.rect)).count();
+    }
+    count
+}
+
+/// All boxes have different kinds, and are not in the order of the ring. In the second ring, tokens
+/// flow from each second box to both of its neighbours.
+#[test]
+fn rings_of_any_size_have_no_crossings() {
+    for count in 9..70 {
+        for alternates in [false, true] {
+            let mut b = Building::default();
+            let nodes = b.nodes(count, None);
+            let factor = [2, 3, 5, 7].into_iter().find(|f| !count.is_multiple_of(*f));
+            let node = |at: usize| nodes[at * factor.unwrap() % count];
+            for at in 0..count {
+                let ends = [node(at), node(at + 1)];
+                let turned = alternates && at % 2 == 1;
+                let [from, to] = if turned { [ends[1], ends[0]] } else { ends };
+                b.edge(from, "out", to);
+            }
+            let drawing = layout(&b.0);
+            assert_eq!(crossings(&drawing), 0, "{count} {alternates}");
+            assert!(drawing.lines.iter().all(|line| !line.curved));
+        }
+    }
+}
+
+/// Two ways from one box to another are drawn in layers, although they are a closed way.
+#[test]
+fn two_ways_to_one_end_are_not_a_ring() {
+    let drawing = layout(&joined_chains(12));
+    assert!(drawing.boxes[2].rect.at.x > drawing.boxes[0].rect.right());
+    assert!(drawing.lines.iter().any(|line| line.curved));
 }

@@ -46,6 +46,7 @@ fn shape(rect: Rect, name: &str, kind: &str) -> Shape {
         kind: kind.to_owned(),
         form: Form::One,
         color: None,
+        outline: None,
     }
 }
 
@@ -75,6 +76,7 @@ fn everywhere(text: &str) -> Drawing {
         kind: own(),
         form,
         color: Some(own()),
+        outline: Some(own()),
     });
     let line = |end| Path {
         end,
@@ -168,6 +170,10 @@ fn check(svg: &str) -> Document<'_> {
                             "{value}"
                         );
                     }
+                }
+                "style" => {
+                    let digits = value.strip_prefix("--light:#").unwrap();
+                    assert!(digits.chars().all(|c| c.is_ascii_hexdigit()), "{value}");
                 }
                 other => panic!("{other}: {svg}"),
             }
@@ -411,6 +417,9 @@ fn curves_begin_and_end_in_the_main_direction() {
         assert!(svg.contains(expected), "{svg}");
     }
     // A nearly straight curve has an arrow of the usual length.
+    // A straight end that is shorter than the arrow is a part of the curve.
+    let (_, tip) = drawn(path(&[(0.0, 0.0), (99.0, 10.0), (100.0, 10.0)], true));
+    assert_eq!(tip, "M116 26 L109 28.8 L109 23.2");
     let (_, tip) = drawn(path(&[(0.0, 0.0), (100.0, 1.0)], true));
     assert_eq!(tip, "M116 17 L109 19.8 L109 14.2");
 }
@@ -447,6 +456,7 @@ fn users_colours_are_honoured_if_understood() {
     ] {
         for shape in &mut drawing.boxes {
             shape.color = Some(colour.to_owned());
+            shape.outline = Some(colour.to_owned());
         }
         for line in &mut drawing.lines {
             line.color = Some(colour.to_owned());
@@ -464,9 +474,18 @@ fn users_colours_are_honoured_if_understood() {
         let edge = first("edge").attribute("stroke").unwrap();
         // Flow-controlled lines are blue by default.
         assert_eq!(edge, expected.as_deref().unwrap_or("#0072b2"));
+        // Navy is not visible on a dark background, where the style sheet replaces it.
+        let is_dark = colour == "navy";
+        for class in ["module", "edge", "node"] {
+            let classes = first(class).attribute("class").unwrap();
+            assert_eq!(classes.ends_with(" dark"), is_dark, "{classes}");
+        }
         let fill = child(first("node"), "fill").unwrap();
         match expected {
-            Some(expected) => assert_eq!(fill, expected),
+            Some(expected) => {
+                assert_eq!(fill, expected);
+                assert_eq!(child(first("node"), "stroke"), Some(expected));
+            }
             None => assert!(svg.contains("class=\"node one kind-")),
         }
     }

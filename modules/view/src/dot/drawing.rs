@@ -303,7 +303,7 @@ impl write::Drawing for Drawing<'_> {
     fn drawn(&self, name: &str, value: &str, of_edge: bool) -> Option<String> {
         match name {
             "label" => own_label(value),
-            "color" => own_color(value),
+            "color" | "fillcolor" => own_color(value),
             "style" => own_style(value, of_edge),
             _ => Some(word(value)),
         }

@@ -2,20 +2,24 @@
 //!
 //! * Modules of one kind that exchange many tokens in both directions, such as the halves of a
 //!   butterfly, have no frames: their processes are layered together.
+//! * Modules that are rows of a grid with diagonals have no frames, because the diagonals are
+//!   straight only without them.
 //! * Modules in one row are layered, because lines between them bend less than in lanes.
 //! * A request and its reply are one line with two arrows, except between neighbours in a matrix
 //!   whose ports have no other lines.
 //! * A complete connection has a bar ([`junctions`]).
 //! * Boxes of modules without lines inside, such as the ranks of a butterfly, have the order of a
 //!   layout without frames, so that few lines between the modules cross.
-//! * A ring of boxes is a closed way through the cells of a matrix.
+//! * A ring of boxes is a closed way through the cells of a matrix, also if the boxes have several
+//!   kinds.
 
 use super::junctions;
 use super::layered;
 use super::nesting::{Item, Nesting};
 use super::scope::{Line, Port, Scope};
+use super::wraps::LARGE;
 use crate::geometry::{Side, Size};
-use crate::picture::{Edge, End, Picture, Shape};
+use crate::picture::{Edge, End, Group, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Least number of edges in each direction between two modules without frames.
@@ -24,16 +28,22 @@ const MUTUAL: usize = 4;
 const MOST_IN_LANES: usize = 6;
 /// Approximate width of a box with its gap, in relation to the height.
 const WIDE: f64 = 1.8;
+/// Least number of boxes of a ring of several kinds. Fewer are clear in layers.
+const LEAST_RING: usize = 9;
 /// Wished ratio of width to height of a ring, and its limits.
 const RATIO: f64 = 1.5;
 const LIMITS: std::ops::RangeInclusive<f64> = 0.3..=3.6;
+/// Limits of the ratio of a matrix of boxes. Beyond them, space beside it does not make up for its
+/// length.
+const OF_MATRIX: std::ops::RangeInclusive<f64> = 0.125..=16.0;
 
-/// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows.
+/// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows, and a
+/// matrix of boxes that is much longer than wide is layered, because layers can be cut into rows.
 pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
-    let mut picture = junctions::joined(dissolved(picture));
+    let mut picture = junctions::joined(gathered(flattened(dissolved(picture))));
     let nesting = Nesting::of(&picture);
-    join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
+    join_pairs(&mut picture, &nesting, &rings);
     let between = lines_between(&picture, &nesting);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
@@ -52,15 +62,17 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
                 false => Shape::Layered,
             };
         }
-        if !ring || groups {
-            continue;
-        }
-        let Some(columns) = columns_of_ring(items.len()) else {
+        let Some(ring) = ring.filter(|_| !groups) else {
+            let ratio = WIDE * columns as f64 / items.len().div_ceil(columns.max(1)) as f64;
+            if wraps && !groups && items.len() >= LARGE && !OF_MATRIX.contains(&ratio) {
+                picture.groups[group].shape = Shape::Layered;
+            }
             continue;
         };
+        let columns = columns_of_ring(items.len());
         picture.groups[group].shape = Shape::Matrix { columns };
-        for (item, cell) in items.iter().zip(closed_way(items.len(), columns)) {
-            if let Item::Node(node) = *item {
+        for (item, cell) in ring.into_iter().zip(closed_way(items.len(), columns)) {
+            if let Item::Node(node) = items[item] {
                 picture.nodes[node].position = cell;
             }
         }
@@ -260,28 +272,36 @@ fn lines_between(picture: &Picture, nesting: &Nesting) -> Vec<usize> {
     between
 }
 
-/// Returns the number of columns of a matrix with an even number of full rows for a ring of this
-/// length, or `None` if no such matrix has similar sides.
-fn columns_of_ring(count: usize) -> Option<usize> {
-    let ratio = |rows: usize| {
-        let columns = count / rows;
-        WIDE * columns as f64 / rows as f64
+/// Returns the number of columns of a matrix with an even number of rows for a ring of this length.
+/// All rows are full if such a matrix has similar sides. Otherwise the last row may be shorter.
+fn columns_of_ring(count: usize) -> usize {
+    let ratio = |rows: usize| WIDE * count.div_ceil(rows) as f64 / rows as f64;
+    let distance = |rows: usize| (ratio(rows) / RATIO).ln().abs();
+    let even = || (2..=count / 2).step_by(2);
+    let full = even()
+        .filter(|rows| count.is_multiple_of(*rows))
+        .filter(|rows| count < LARGE || LIMITS.contains(&ratio(*rows)));
+    let best = full.min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+    // Part of the last row that is empty. More than 1 if it has no box.
+    let empty = |rows: usize| {
+        let columns = count.div_ceil(rows);
+        (rows * columns - count) as f64 / columns as f64
     };
-    let rows = (2..=count / 2).step_by(2);
-    let rows = rows.filter(|rows| count.is_multiple_of(*rows));
-    let rows = rows.filter(|rows| count < 13 || LIMITS.contains(&ratio(*rows)));
-    let distance = |rows: &usize| (ratio(*rows) / RATIO).ln().abs();
-    let best = rows.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    Some(count / best)
+    let cost = |rows: usize| distance(rows) + empty(rows);
+    let short = even().filter(|rows| empty(*rows) < 1.0);
+    let best = best.or_else(|| short.min_by(|a, b| cost(*a).total_cmp(&cost(*b))));
+    count.div_ceil(best.unwrap_or(2))
 }
 
-/// Returns the cells of a closed way through a matrix with an even number of full rows: along the
-/// first row, back and forth through the other rows without the first column, and up this column.
+/// Returns the cells of a closed way through a matrix with an even number of rows, the last of which
+/// may be shorter: along the first row, back and forth through the other rows without the first
+/// column, and up this column.
 fn closed_way(count: usize, columns: usize) -> Vec<usize> {
-    let rows = count / columns;
+    let rows = count.div_ceil(columns);
     let mut cells: Vec<usize> = (0..columns).collect();
     for row in 1..rows {
         let of_row = (1..columns).map(|column| row * columns + column);
+        let of_row = of_row.filter(|cell| *cell < count);
         match row % 2 == 1 {
             true => cells.extend(of_row.rev()),
             false => cells.extend(of_row),
@@ -291,42 +311,236 @@ fn closed_way(count: usize, columns: usize) -> Vec<usize> {
     cells
 }
 
-/// Returns for each group whether it is a ring: an edge joins each item to the next, and the last
-/// to the first.
-fn rings(picture: &Picture, nesting: &Nesting) -> Vec<bool> {
-    let mut joined: Vec<usize> = vec![0; picture.groups.len()];
-    let mut other = vec![false; picture.groups.len()];
-    let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
+/// Adds a neighbour to the list of an element. Only the first three are relevant.
+fn add_neighbour(near: &mut Vec<usize>, other: usize) {
+    if near.len() < 3 && !near.contains(&other) {
+        near.push(other);
+    }
+}
+
+/// Returns the elements in the order of a ring that contains all of them, if each has two
+/// neighbours. Begins with the first element and its first neighbour.
+fn walk(near: &[Vec<usize>]) -> Option<Vec<usize>> {
+    if near.len() < 4 || near.iter().any(|near| near.len() != 2) {
+        return None;
+    }
+    let mut order = vec![0];
+    let (mut last, mut at) = (0, near[0][0]);
+    while at != 0 {
+        order.push(at);
+        let next = near[at][usize::from(near[at][0] == last)];
+        (last, at) = (at, next);
+    }
+    (order.len() == near.len()).then_some(order)
+}
+
+/// Returns for each group the order of its items, if they are a ring.
+fn rings(picture: &Picture, nesting: &Nesting) -> Vec<Option<Vec<usize>>> {
+    let mut near: Vec<Vec<Vec<usize>>> = (nesting.items.iter())
+        .map(|items| vec![Vec::new(); items.len()])
+        .collect();
+    let mut is_cut = vec![false; nesting.items.len()];
     for edge in &picture.edges {
         let (Some(from), Some(to)) = (edge.from.node, edge.to.node) else {
             continue;
         };
         let (scope, [a, b]) = nesting.way(from, to).top;
-        if scope == nesting.root() || a == b {
+        is_cut[scope] |= edge.is_cut();
+        if a != b {
+            add_neighbour(&mut near[scope][a], b);
+            add_neighbour(&mut near[scope][b], a);
+        }
+    }
+    let ring = |group: usize| {
+        let mut near = near[group].clone();
+        near.first_mut()?.sort_unstable();
+        walk(&near).filter(|_| !is_cut[group])
+    };
+    (0..picture.groups.len()).map(ring).collect()
+}
+
+/// Returns the contents with a matrix for the boxes of each scope that are a ring of several kinds,
+/// or that are not in the order of the ring.
+fn gathered(mut picture: Picture) -> Picture {
+    let root = picture.groups.len();
+    let around = |mut group: Option<usize>| {
+        while let Some(index) = group
+            && !picture.groups[index].framed
+        {
+            group = picture.groups[index].parent;
+        }
+        group.unwrap_or(root)
+    };
+    let mut boxes: Vec<Vec<usize>> = vec![Vec::new(); root + 1];
+    let mut homes: Vec<(usize, usize)> = Vec::with_capacity(picture.nodes.len());
+    for (index, node) in picture.nodes.iter().enumerate() {
+        let scope = around(node.group);
+        homes.push((scope, boxes[scope].len()));
+        boxes[scope].push(index);
+    }
+    let framed = picture.groups.iter().filter(|group| group.framed);
+    for scope in framed.map(|group| around(group.parent)) {
+        boxes[scope].clear();
+    }
+    let mut near: Vec<Vec<Vec<usize>>> = (boxes.iter())
+        .map(|boxes| vec![Vec::new(); boxes.len()])
+        .collect();
+    let mut enters = vec![false; picture.nodes.len()];
+    // A reader of the first box of each scope.
+    let mut nexts = vec![None; root + 1];
+    for edge in picture.edges.iter().filter(|edge| !edge.is_cut()) {
+        let (Some(from), Some(to)) = (edge.from.node, edge.to.node) else {
+            continue;
+        };
+        let ((scope, a), (other, b)) = (homes[from], homes[to]);
+        if from == to || scope != other || boxes[scope].is_empty() {
             continue;
         }
-        other[scope] |= edge.wraps;
-        let count = nesting.items[scope].len();
-        let first = match (a.min(b), a.max(b)) {
-            (a, b) if a + 1 == b => a,
-            (0, b) if b + 1 == count => b,
-            _ => {
-                other[scope] = true;
-                continue;
-            }
-        };
-        joined[scope] += usize::from(known.insert((scope, first)));
+        add_neighbour(&mut near[scope][a], b);
+        add_neighbour(&mut near[scope][b], a);
+        enters[to] = true;
+        if a == 0 {
+            nexts[scope].get_or_insert(b);
+        }
     }
-    let is_ring = |group: usize| {
-        let count = nesting.items[group].len();
-        count >= 4 && joined[group] == count && !other[group]
+    let mut emptied = vec![false; root];
+    for (scope, mut near) in near.into_iter().enumerate() {
+        let nodes = &boxes[scope];
+        let group_of = |node: &usize| picture.nodes[*node].group;
+        let is_family = nodes.first().and_then(group_of).is_some_and(|group| {
+            picture.groups[group].shape != Shape::Layered
+                && nodes.iter().all(|node| group_of(node) == Some(group))
+        });
+        let sources = nodes.iter().filter(|node| !enters[**node]).count();
+        // Two ways from a source to a sink are clear in layers.
+        let is_round = sources == 0 || sources * 4 >= nodes.len();
+        if nodes.len() < LEAST_RING || is_family || !is_round {
+            continue;
+        }
+        // The order of the ring has the direction of the tokens.
+        if nexts[scope].is_some() && near[0].get(1).copied() == nexts[scope] {
+            near[0].swap(0, 1);
+        }
+        let Some(order) = walk(&near) else {
+            continue;
+        };
+        let parent = (scope < root).then_some(scope);
+        for (place, item) in order.into_iter().enumerate() {
+            let node = &mut picture.nodes[nodes[item]];
+            let mut inner = node.group.replace(scope);
+            while let Some(group) = inner.filter(|group| Some(*group) != parent) {
+                emptied[group] = true;
+                inner = picture.groups[group].parent;
+            }
+            node.position = place;
+        }
+        match parent {
+            Some(group) => picture.groups[group].shape = Shape::Matrix { columns: 1 },
+            None => picture.groups.push(Group {
+                name: String::new(),
+                label: String::new(),
+                parent: None,
+                position: 0,
+                framed: false,
+                shape: Shape::Matrix { columns: 1 },
+                title: String::new(),
+                color: None,
+            }),
+        }
+    }
+    without(picture, &emptied)
+}
+
+/// Returns the contents without the frames of modules that are rows of a grid with diagonals.
+fn flattened(mut picture: Picture) -> Picture {
+    let nesting = Nesting::of(&picture);
+    let mut diagonals = vec![false; nesting.items.len()];
+    for edge in picture.edges.iter().filter(|edge| !edge.is_cut()) {
+        if let (Some(from), Some(to)) = (edge.from.node, edge.to.node) {
+            let (scope, [a, b]) = nesting.way(from, to).top;
+            let columns = [from, to].map(|node| nesting.node(node).1);
+            diagonals[scope] |= a != b && columns[0] != columns[1];
+        }
+    }
+    let mut emptied = vec![false; picture.groups.len()];
+    let mut names: Vec<String> = Vec::new();
+    for grid in (0..picture.groups.len()).filter(|grid| diagonals[*grid]) {
+        let Some((rows, columns)) = rows_of(&picture, &nesting, grid) else {
+            continue;
+        };
+        for (row, &group) in rows.iter().enumerate() {
+            emptied[group] = true;
+            let label = &picture.groups[group].label;
+            if !names.contains(label) {
+                names.push(label.clone());
+            }
+            for (column, item) in nesting.items[group].iter().enumerate() {
+                if let Item::Node(node) = *item {
+                    picture.nodes[node].group = Some(grid);
+                    picture.nodes[node].position = row * columns + column;
+                }
+            }
+        }
+        picture.groups[grid].shape = Shape::Matrix { columns };
+    }
+    if !names.is_empty() {
+        picture.notes.push(format!(
+            "Modules without frames, because diagonals lead through them: {}",
+            names.join(", ")
+        ));
+    }
+    without(picture, &emptied)
+}
+
+/// Returns the rows of a group and their length, if it is a column of framed rows of boxes that are
+/// equally long.
+fn rows_of(picture: &Picture, nesting: &Nesting, grid: usize) -> Option<(Vec<usize>, usize)> {
+    if picture.groups[grid].shape != (Shape::Matrix { columns: 1 }) {
+        return None;
+    }
+    let row = |item: &Item| match *item {
+        Item::Group(group) if picture.groups[group].framed => Some(group),
+        Item::Group(_) | Item::Node(_) => None,
     };
-    (0..picture.groups.len()).map(is_ring).collect()
+    let rows: Vec<usize> = nesting.items[grid].iter().map(row).collect::<Option<_>>()?;
+    let columns = nesting.items[*rows.first()?].len();
+    let is_row = |&row: &usize| {
+        let cells = &nesting.items[row];
+        let is_long = |columns: usize| columns >= cells.len();
+        cells.len() == columns
+            && cells.iter().all(|cell| matches!(cell, Item::Node(_)))
+            && matches!(picture.groups[row].shape, Shape::Matrix { columns } if is_long(columns))
+    };
+    (columns > 1 && rows.iter().all(is_row)).then_some((rows, columns))
+}
+
+/// Returns the contents without groups that have neither boxes nor groups.
+fn without(mut picture: Picture, emptied: &[bool]) -> Picture {
+    if !emptied.contains(&true) {
+        return picture;
+    }
+    let is_kept = |group: usize| !emptied.get(group).is_some_and(|emptied| *emptied);
+    let mut count = 0;
+    let new: Vec<usize> = (0..picture.groups.len())
+        .map(|group| {
+            count += usize::from(is_kept(group));
+            count.saturating_sub(1)
+        })
+        .collect();
+    let mut index = 0..;
+    picture.groups.retain(|_| index.next().is_some_and(is_kept));
+    for group in &mut picture.groups {
+        group.parent = group.parent.map(|parent| new[parent]);
+    }
+    for node in &mut picture.nodes {
+        node.group = node.group.map(|group| new[group]);
+    }
+    picture
 }
 
 /// Joins an edge and the only edge in the opposite direction between the same two nodes. If other
 /// edges share a port of one of them, all must be joined to edges that share a port, too.
-fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
+fn join_pairs(picture: &mut Picture, nesting: &Nesting, rings: &[Option<Vec<usize>>]) {
     let edges = &picture.edges;
     let mut between: FxHashMap<[usize; 2], Vec<usize>> = FxHashMap::default();
     let mut trunks: FxHashMap<(&End, bool), Vec<usize>> = FxHashMap::default();
@@ -359,13 +573,19 @@ fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
             ];
             ends.iter().all(|end| trunks[end].len() > 1)
         };
-        let is_layered = || {
-            let scope = nesting.way(from, to).top.0;
-            nesting.shape(picture, scope) == Shape::Layered
+        // In a matrix, neighbours have room for two straight lines.
+        let are_apart = || {
+            let (scope, [a, b]) = nesting.way(from, to).top;
+            match nesting.shape(picture, scope) {
+                Shape::Layered => true,
+                Shape::Matrix { .. } if rings[scope].is_some() => false,
+                Shape::Matrix { columns } => ![1, columns].contains(&a.abs_diff(b)),
+            }
         };
         let is_opposite = other.from.node == Some(to) && from != to;
         let are_alike = one.controlled == other.controlled && one.color == other.color;
-        if is_opposite && are_alike && !one.wraps && !other.wraps && (is_layered() || shares()) {
+        if is_opposite && are_alike && !one.is_cut() && !other.is_cut() && (are_apart() || shares())
+        {
             (mates[a], mates[b]) = (Some(b), Some(a));
         }
     }

@@ -65,6 +65,7 @@ pub(super) fn joined(mut picture: Picture) -> Picture {
                 readers.len()
             ),
             color: None,
+            outline: None,
         });
         for edge in edges {
             replaced[edge] = true;
@@ -126,7 +127,7 @@ fn connections(picture: &Picture) -> Vec<(Option<usize>, Vec<usize>)> {
             && (&one.label, &one.title, &one.color) == (&other.label, &other.title, &other.color)
     };
     let scope = |edge: &Edge| match (edge.from.node, edge.to.node) {
-        (Some(from), Some(to)) if from != to && !edge.wraps => Some(nesting.way(from, to).top.0),
+        (Some(from), Some(to)) if from != to && !edge.is_cut() => Some(nesting.way(from, to).top.0),
         _ => None,
     };
     let connection = |writers: Vec<usize>| {
@@ -168,6 +169,7 @@ mod tests {
             processes: 1,
             title: String::new(),
             color: None,
+            outline: None,
         };
         let edge = |from: usize, to: usize| {
             let end = |node: usize| End {
@@ -184,6 +186,7 @@ mod tests {
                 controlled: false,
                 initial: false,
                 wraps: false,
+                elsewhere: None,
                 two_way: false,
                 width: 1.0,
                 color: None,

@@ -6,7 +6,7 @@ use super::scope::{Columns, Laid, Port, STUB, Scope};
 use super::sizes::{self, Padding};
 use super::wraps::Wraps;
 use super::{layered, matrix};
-use crate::colour::STYLES;
+use crate::colour::{Colour, STYLES};
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
 use crate::geometry::{Point, Rect, Side, Size};
 use crate::picture::{Edge, Picture, Shape};
@@ -30,7 +30,7 @@ pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan, wraps:
             picture, nesting, &mut plan, &mut laid, &frames, scope, wraps,
         );
         if scope < frames.len() {
-            frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope, 0.0);
+            frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope, [0.0; 2]);
         }
     }
     Placing {
@@ -79,7 +79,7 @@ fn align(
         width: 0.0,
     };
     let mut rest = 0.0_f64;
-    let mut left = 0.0_f64;
+    let mut sides = [0.0_f64; 2];
     for &(group, _) in &rows {
         let positions = laid[group].items.iter().zip(&plan.scopes[group].items);
         let middles = positions.map(|(at, size)| at.x + size.width / 2.0);
@@ -89,13 +89,14 @@ fn align(
             last = middle;
         }
         rest = rest.max(laid[group].size.width - last);
-        left = left.max(frames[group].padding.left);
+        let Padding { left, right, .. } = frames[group].padding;
+        sides = [sides[0].max(left), sides[1].max(right)];
     }
     least.width = least.middles[count - 1] + rest;
     for (group, _) in rows {
         plan.scopes[group].least = least.clone();
         laid[group] = matrix::layout(&plan.scopes[group], count);
-        frames[group] = outline(picture, &plan.scopes[group], &laid[group], group, left);
+        frames[group] = outline(picture, &plan.scopes[group], &laid[group], group, sides);
     }
 }
 
@@ -106,9 +107,15 @@ struct Outline {
     padding: Padding,
 }
 
-/// Returns the outline of a group whose contents have positions. `left` is the least space at the
-/// left.
-fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize, left: f64) -> Outline {
+/// Returns the outline of a group whose contents have positions, with the least spaces at the left
+/// and at the right.
+fn outline(
+    picture: &Picture,
+    scope: &Scope,
+    laid: &Laid,
+    index: usize,
+    [left, right]: [f64; 2],
+) -> Outline {
     let group = &picture.groups[index];
     let mut padding = Padding::default();
     let mut name = 0.0;
@@ -121,12 +128,20 @@ fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize, left: f6
         // Lines that cross the upper side of the frame are at the right of the name.
         let above = scope.ports.iter().zip(&laid.ports);
         let above = above.filter(|(port, _)| port.item.is_none() && port.side == Side::Top);
-        let first = above.map(|(_, at)| at.x).fold(f64::INFINITY, f64::min);
+        let from_edge = above.map(|(_, at)| match picture.reversed {
+            false => at.x,
+            true => laid.size.width - at.x,
+        });
+        let first = from_edge.fold(f64::INFINITY, f64::min);
         if !picture.downwards && first.is_finite() {
             padding.left = padding.left.max(name - first);
         }
+        if picture.reversed {
+            padding = padding.mirrored();
+        }
     }
     padding.left = padding.left.max(left);
+    padding.right = padding.right.max(right);
     let size = Size::new(
         laid.size.width + padding.left + padding.right,
         laid.size.height + padding.top + padding.bottom,
@@ -250,6 +265,7 @@ impl Placing<'_> {
                 },
                 form: node.form,
                 color: node.color.clone(),
+                outline: node.outline.clone(),
             });
         }
         for (edge, course) in picture.edges.iter().zip(&self.plan.courses) {
@@ -260,14 +276,15 @@ impl Placing<'_> {
         for node in picture
             .nodes
             .iter()
-            .filter(|node| matches!(node.form, Form::One | Form::Many))
+            .filter(|node| node.form != Form::Junction)
+            .filter(|node| node.color.as_deref().and_then(Colour::parsed).is_none())
         {
-            *kinds.entry(&node.kind).or_default() += 1;
+            *kinds.entry(&node.kind).or_default() += node.processes;
         }
         let mut legend: Vec<(&str, usize)> = kinds.into_iter().collect();
         let count = legend.len();
         if count > STYLES {
-            legend.sort_by_key(|&(_, boxes)| Reverse(boxes));
+            legend.sort_by_key(|&(_, processes)| Reverse(processes));
             legend.truncate(STYLES);
             legend.sort();
             drawing.notes.push(format!(
@@ -279,6 +296,9 @@ impl Placing<'_> {
         }
         let size = self.laid[self.nesting.root()].size;
         drawing.size = Size::new(size.width + 2.0 * MARGIN, size.height + 2.0 * MARGIN);
+        if picture.reversed {
+            mirror(&mut drawing);
+        }
         match picture.downwards {
             true => transposed(drawing),
             false => drawing,
@@ -357,7 +377,7 @@ impl Placing<'_> {
                         false => vec![point + outside, point],
                     };
                     let mut path = self.path(edge, points, false);
-                    if end && !edge.wraps {
+                    if end && !edge.is_cut() {
                         path.end = Tip::Dot;
                     }
                     drawing.lines.push(path);
@@ -419,6 +439,20 @@ fn straight(points: Vec<Point>) -> Vec<Point> {
         kept.push(point);
     }
     kept
+}
+
+/// Exchanges left and right.
+fn mirror(drawing: &mut Drawing) {
+    let width = drawing.size.width;
+    let frames = drawing.frames.iter_mut().map(|frame| &mut frame.rect);
+    let boxes = drawing.boxes.iter_mut().map(|shape| &mut shape.rect);
+    let labels = drawing.labels.iter_mut().map(|label| &mut label.rect);
+    for rect in frames.chain(boxes).chain(labels) {
+        rect.at.x = width - rect.right();
+    }
+    for point in drawing.lines.iter_mut().flat_map(|line| &mut line.points) {
+        point.x = width - point.x;
+    }
 }
 
 /// Exchanges the axes.

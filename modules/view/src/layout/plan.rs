@@ -134,7 +134,7 @@ impl Plan {
 
 fn joins(edge: &Edge) -> Option<[usize; 2]> {
     let ends = (edge.from.node?, edge.to.node?);
-    (ends.0 != ends.1 && !edge.wraps).then_some([ends.0, ends.1])
+    (ends.0 != ends.1 && !edge.is_cut()).then_some([ends.0, ends.1])
 }
 
 impl<'p> Planning<'p> {
@@ -162,7 +162,8 @@ impl<'p> Planning<'p> {
         let texts: Vec<String> = edges.iter().map(|edge| sizes::label(&edge.label)).collect();
         // The label of all edges at a port, if they have the same.
         let mut common: Vec<Option<Option<&str>>> = vec![None; self.members.len()];
-        for (text, ports) in texts.iter().zip(&self.ports) {
+        let of_lines = texts.iter().zip(&self.ports).zip(edges);
+        for ((text, ports), _) in of_lines.filter(|(_, edge)| edge.elsewhere.is_none()) {
             for port in ports {
                 common[*port] = match common[*port] {
                     None => Some(Some(text)),
@@ -179,7 +180,7 @@ impl<'p> Planning<'p> {
         for ((edge, text), [from, to]) in edges.iter().zip(&texts).zip(&self.ports) {
             let [writers, readers] = [*from, *to].map(|port| self.members[port]);
             let place = match () {
-                () if text.is_empty() => None,
+                () if text.is_empty() || edge.elsewhere.is_some() => None,
                 () if edge.from.node.is_none() => Some(1),
                 () if edge.to.node.is_none() => Some(0),
                 // At the port that more edges share.
@@ -245,7 +246,7 @@ impl<'p> Planning<'p> {
                     self.tops[way.top.0].push((index, way.top.1));
                     Course::Lines(Vec::new())
                 }
-                (None, Some(from), Some(to)) if from == to && !edge.wraps => {
+                (None, Some(from), Some(to)) if from == to && !edge.is_cut() => {
                     let (scope, item) = self.nesting.node(from);
                     let text = self.labels.at[index].concat();
                     let room = sizes::of_loop(&text, self.picture.downwards);
@@ -270,15 +271,22 @@ impl<'p> Planning<'p> {
                 continue;
             }
             let (from, to) = (edge.from.node, edge.to.node);
-            let name = |node: Option<usize>| {
-                let node = &self.picture.nodes[node.filter(|_| edge.wraps)?];
-                Some(sizes::label(&node.label))
+            let labels = match (&edge.elsewhere, from, to) {
+                (Some(elsewhere), Some(from), Some(to)) => {
+                    self.to_elsewhere(edge, elsewhere, [from, to])
+                }
+                _ => {
+                    let name = |node: Option<usize>| {
+                        let node = &self.picture.nodes[node.filter(|_| edge.wraps)?];
+                        Some(sizes::label(&node.label))
+                    };
+                    let [at_writer, at_reader] = self.labels.at[index].clone();
+                    [
+                        name(to).unwrap_or(at_writer),
+                        name(from).unwrap_or(at_reader),
+                    ]
+                }
             };
-            let [at_writer, at_reader] = self.labels.at[index].clone();
-            let labels = [
-                name(to).unwrap_or(at_writer),
-                name(from).unwrap_or(at_reader),
-            ];
             let mut stub = |end: &End, leaves: bool, text: String| {
                 let node = end.node?;
                 let (scope, item) = self.nesting.node(node);
@@ -292,6 +300,22 @@ impl<'p> Planning<'p> {
                 to: stub(&edge.to, false, from_label),
             };
         }
+    }
+
+    /// Returns the texts at the stubs of an edge to another module of the same frame.
+    fn to_elsewhere(
+        &self,
+        edge: &Edge,
+        [reader, writer]: &[String; 2],
+        nodes: [usize; 2],
+    ) -> [String; 2] {
+        let [from, to] = nodes.map(|node| &self.picture.nodes[node].kind);
+        let colon = if edge.label.is_empty() { "" } else { ": " };
+        [
+            format!("{}{colon}to {to} of {reader}", edge.label),
+            format!("{}{colon}from {from} of {writer}", edge.label),
+        ]
+        .map(|text| sizes::label(&text))
     }
 
     /// Returns the side on which most processes of the kind of a node have a port with lines.
@@ -377,17 +401,37 @@ impl<'p> Planning<'p> {
                 self.backward(scope, tops).into_iter().map(sides).collect()
             }
             Shape::Matrix { columns } => {
+                let columns = columns.max(1);
                 let is_plain = |item: usize| match items[item] {
                     Item::Node(_) => true,
                     Item::Group(group) => self.nesting.shape(self.picture, group) != Shape::Layered,
                 };
+                // The single box of the last row of a ring is joined to the box above it. In a chain
+                // it is not, and has its line at the left like the first box of each row.
+                let last = items.len().saturating_sub(1);
+                let above = last.checked_sub(columns);
+                let closes = !last.is_multiple_of(columns)
+                    || tops
+                        .iter()
+                        .any(|(_, [a, b])| *a.max(b) == last && Some(*a.min(b)) == above);
                 let sides = |(_, [a, b]): &(usize, [usize; 2])| {
                     let sides = matrix::sides(columns, items.len(), *a, *b);
                     match sides {
+                        [Side::Bottom, Side::Right] | [Side::Right, Side::Bottom] if !closes => {
+                            [Side::Right, Side::Left]
+                        }
                         [from, to] if from == to && !(is_plain(*a) && is_plain(*b)) => {
                             [Side::Right, Side::Left]
                         }
-                        [Side::Top | Side::Bottom, _] if !is_plain(*a) || !is_plain(*b) => {
+                        // Diagonals between modules.
+                        [Side::Left, Side::Right]
+                            if a / columns != b / columns && !(is_plain(*a) && is_plain(*b)) =>
+                        {
+                            [Side::Right, Side::Left]
+                        }
+                        [Side::Top | Side::Bottom, _] | [_, Side::Top | Side::Bottom]
+                            if !is_plain(*a) || !is_plain(*b) =>
+                        {
                             [Side::Right, Side::Left]
                         }
                         _ => sides,

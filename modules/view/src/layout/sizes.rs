@@ -100,6 +100,15 @@ impl Padding {
         }
     }
 
+    /// Exchanges left and right.
+    pub(super) const fn mirrored(self) -> Padding {
+        Padding {
+            left: self.right,
+            right: self.left,
+            ..self
+        }
+    }
+
     /// Exchanges the axes.
     pub(super) const fn transposed(self) -> Padding {
         Padding {

@@ -35,6 +35,23 @@ enum Axis {
     Vertical,
 }
 
+/// Makes a straight end that is shorter than its arrow a part of the curve before it, so that the
+/// arrow has its full length.
+fn join_short_ends(points: &mut Vec<Point>, two_way: bool, arrow: f64) {
+    let is_short = |points: &[Point], [tip, end, before]: [usize; 3]| {
+        distance(points[tip], points[end]) < arrow
+            && axis(points[tip], points[end]).is_some()
+            && axis(points[end], points[before]).is_none()
+    };
+    let count = points.len();
+    if count > 2 && is_short(points, [count - 1, count - 2, count - 3]) {
+        points.remove(count - 2);
+    }
+    if two_way && points.len() > 2 && is_short(points, [0, 1, 2]) {
+        points.remove(1);
+    }
+}
+
 impl Course {
     /// Returns the course of a line whose points are relative to `at`. Curves without straight
     /// pieces are vertical at both ends if `downwards`, and horizontal otherwise. `thick` is the
@@ -51,6 +68,9 @@ impl Course {
                 }
                 _ => points.push(point),
             }
+        }
+        if path.curved {
+            join_short_ends(&mut points, path.two_way, 5.0 + 2.0 * thick);
         }
         let mut pieces = pieces(&points, path.curved, downwards);
         let (Some(&first), Some(&last)) = (pieces.first(), pieces.last()) else {

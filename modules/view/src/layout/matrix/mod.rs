@@ -36,6 +36,13 @@ pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Si
     let right_of =
         |a: usize, b: usize| b.checked_sub(a) == Some(1) && !b.is_multiple_of(columns) && b < items;
     let below = |a: usize, b: usize| b.checked_sub(a) == Some(columns) && b < items;
+    // From the row above the last one, around its end, to the last item of all.
+    let closes = |from: usize, to: usize| {
+        to == items.wrapping_sub(1)
+            && to / columns == from / columns + 1
+            && to / columns + 1 == rows
+            && from % columns > to % columns
+    };
     if right_of(from, to) {
         [Side::Right, Side::Left]
     } else if right_of(to, from) {
@@ -44,6 +51,13 @@ pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Si
         [Side::Bottom, Side::Top]
     } else if below(to, from) {
         [Side::Top, Side::Bottom]
+    } else if closes(from, to) {
+        [Side::Bottom, Side::Right]
+    } else if closes(to, from) {
+        [Side::Right, Side::Bottom]
+    } else if a.0.abs_diff(b.0) == 1 && a.1.checked_sub(b.1) == Some(1) {
+        // A diagonal to the left.
+        [Side::Left, Side::Right]
     } else if rows > 1 && columns > 1 && a.0 == b.0 && a.1 != b.1 {
         let bit = (a.1 ^ b.1).ilog2();
         match (bit % 2 == 1) == (a.0 < rows / 2) {

@@ -215,7 +215,14 @@ fn sides_face_the_neighbour() {
     assert_eq!(sides(4, 12, 5, 1), [Side::Top, Side::Bottom]);
     assert_eq!(sides(4, 12, 3, 4), [Side::Right, Side::Left]);
     assert_eq!(sides(4, 12, 4, 3), [Side::Right, Side::Left]);
-    assert_eq!(sides(4, 12, 5, 0), [Side::Right, Side::Left]);
+    assert_eq!(sides(4, 12, 5, 0), [Side::Left, Side::Right]);
+    assert_eq!(sides(4, 12, 1, 4), [Side::Left, Side::Right]);
+    assert_eq!(sides(4, 12, 0, 5), [Side::Right, Side::Left]);
+    assert_eq!(sides(4, 12, 8, 1), [Side::Right, Side::Left]);
+    // Around the end of a short last row.
+    assert_eq!(sides(4, 10, 7, 9), [Side::Bottom, Side::Right]);
+    assert_eq!(sides(4, 10, 9, 7), [Side::Right, Side::Bottom]);
+    assert_eq!(sides(4, 10, 7, 8), [Side::Right, Side::Left]);
     assert_eq!(sides(0, 0, 0, 0), [Side::Right, Side::Left]);
     assert_eq!(
         sides(usize::MAX, 2, usize::MAX, 1),
