@@ -76,7 +76,7 @@ fn own_image() -> Option<&'static Image> {
 }
 
 /// Returns the calling rank. Ends the OS process if the caller is not a rank.
-pub(super) fn current() -> Rc<Rank> {
+fn current() -> Rc<Rank> {
     rank::current().unwrap_or_else(|| singleton::not_a_rank("exit"))
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use graphmap_fiber::try_wait;
 use libc::{clockid_t, fd_set, nfds_t, pollfd, timespec, timeval};
 
-use super::libc_calls::current;
 use crate::leave::leave;
+use crate::rank;
 
 /// Returns the function that replaces a function, or `None` if it is not replaced.
 pub(super) fn replacement(name: &[u8]) -> Option<*const ()> {
@@ -36,7 +36,7 @@ fn suspend(time: Duration) -> bool {
     match waited {
         Ok(result) => result.is_ok(),
         // The run has ended.
-        Err(_) => leave(current()),
+        Err(_) => leave(rank::current_or_thread()),
     }
 }
 
