@@ -1,7 +1,7 @@
 //! Positions of pictures: nothing is drawn over something else.
 
-use graphmap_view::drawing::{Drawing, Form};
-use graphmap_view::geometry::{Point, Rect};
+use graphmap_view::drawing::{Drawing, Form, Frame};
+use graphmap_view::geometry::{Point, Rect, Size};
 use graphmap_view::layout::layout;
 use graphmap_view::picture::{Edge, End, Group, Node, Picture, Shape};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn within(inner: &Rect, outer: &Rect) -> bool {
 /// Returns the smallest rectangle around a piece of a line.
 fn around(a: Point, b: Point) -> Rect {
     let at = Point::new(a.x.min(b.x), a.y.min(b.y));
-    let size = graphmap_view::geometry::Size::new((a.x - b.x).abs(), (a.y - b.y).abs());
+    let size = Size::new((a.x - b.x).abs(), (a.y - b.y).abs());
     Rect::new(at, size)
 }
 
@@ -64,6 +64,12 @@ fn check(picture: &Picture, drawing: &Drawing) {
             assert!(!overlap(&label.rect, &other.rect), "{label:?} {other:?}");
         }
     }
+    // The names of all modules are at least this large.
+    let name = |frame: &Frame| {
+        let at = frame.rect.at + Point::new(8.0, 6.0);
+        Rect::new(at, Size::new(45.0, 10.0))
+    };
+    let names: Vec<Rect> = drawing.frames.iter().map(name).collect();
     for line in &drawing.lines {
         assert!(line.points.len() > 1, "{line:?}");
         for piece in line.points.windows(2) {
@@ -76,6 +82,9 @@ fn check(picture: &Picture, drawing: &Drawing) {
             let is_straight = piece.size.width < ROUNDING || piece.size.height < ROUNDING;
             for label in drawing.labels.iter().filter(|_| is_straight) {
                 assert!(!overlap(&piece, &label.rect), "{line:?} {label:?}");
+            }
+            for name in names.iter().filter(|_| is_straight) {
+                assert!(!overlap(&piece, name), "{line:?} {name:?}");
             }
         }
         let ends = [line.points[0], line.points[line.points.len() - 1]];

@@ -126,15 +126,25 @@ fn outline(
         };
         name = sizes::of_name(&sizes::name(&group.label));
         // Lines that cross the upper side of the frame are at the right of the name.
+        let upper = match (picture.downwards, picture.reversed) {
+            (false, _) => Side::Top,
+            (true, false) => Side::Left,
+            (true, true) => Side::Right,
+        };
         let above = scope.ports.iter().zip(&laid.ports);
-        let above = above.filter(|(port, _)| port.item.is_none() && port.side == Side::Top);
-        let from_edge = above.map(|(_, at)| match picture.reversed {
-            false => at.x,
-            true => laid.size.width - at.x,
+        let above = above.filter(|(port, _)| port.item.is_none() && port.side == upper);
+        let from_edge = above.map(|(_, at)| match (picture.downwards, picture.reversed) {
+            (true, _) => at.y,
+            (false, false) => at.x,
+            (false, true) => laid.size.width - at.x,
         });
         let first = from_edge.fold(f64::INFINITY, f64::min);
-        if !picture.downwards && first.is_finite() {
-            padding.left = padding.left.max(name - first);
+        if first.is_finite() {
+            let room = match picture.downwards {
+                false => &mut padding.left,
+                true => &mut padding.top,
+            };
+            *room = room.max(name - first);
         }
         if picture.reversed {
             padding = padding.mirrored();
