@@ -297,7 +297,9 @@ impl<'a> Sheet<'a> {
 
     /// Adds all lines. `inside` are the numbers of the ports of items in their bands.
     fn connect(&mut self, inside: &FxHashMap<usize, usize>) {
-        let mut known: FxHashMap<usize, (usize, Option<(usize, usize)>)> = FxHashMap::default();
+        // By the shared port, and by the direction of its line in the band.
+        let mut known: FxHashMap<(usize, bool), (usize, Option<(usize, usize)>)> =
+            FxHashMap::default();
         let mut taps: FxHashMap<(usize, usize, Side), usize> = FxHashMap::default();
         for &line in &self.part.lines {
             let Line { from, to } = self.scope.lines[line];
@@ -315,11 +317,12 @@ impl<'a> Sheet<'a> {
                 _ => self.ports.lines[from] >= self.ports.lines[to],
             };
             let (hub, far) = if leaves { (from, to) } else { (to, from) };
-            let (net, own) = match known.get(&hub) {
+            let band = self.band(hub);
+            let key = (hub, leaves || band.is_none());
+            let (net, own) = match known.get(&key) {
                 Some(net) => *net,
                 None => {
                     let net = self.nets.len();
-                    let band = self.band(hub);
                     let hand = self.ports.hand[hub];
                     let side = match band {
                         Some(_) => hand,
@@ -338,7 +341,7 @@ impl<'a> Sheet<'a> {
                         runs: Vec::new(),
                         lanes: [0.0; 2],
                     });
-                    known.insert(hub, (net, piece));
+                    known.insert(key, (net, piece));
                     (net, piece)
                 }
             };
