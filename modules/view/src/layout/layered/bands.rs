@@ -168,6 +168,9 @@ struct Band {
 /// A place where lines reach the border of a band: the band, and the port on its border.
 type Gate = (usize, usize);
 
+/// A line in a band: the band, and the line in its scope.
+type Piece = (usize, usize);
+
 /// Lines to other bands that share an end: a port of an item, or a port on the border of the part.
 #[derive(Debug)]
 struct Net {
@@ -195,7 +198,7 @@ struct Crossing {
     /// True if the shared end is the writer.
     leaves: bool,
     /// Lines in the bands of the shared end and the other end, each with its band.
-    pieces: [Option<(usize, usize)>; 2],
+    pieces: [Option<Piece>; 2],
 }
 
 fn index(side: Side) -> usize {
@@ -289,7 +292,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Adds a line in a band.
-    fn piece(&mut self, band: usize, from: usize, to: usize) -> (usize, usize) {
+    fn piece(&mut self, band: usize, from: usize, to: usize) -> Piece {
         let lines = &mut self.bands[band].scope.lines;
         lines.push(Line { from, to });
         (band, lines.len() - 1)
@@ -297,9 +300,9 @@ impl<'a> Sheet<'a> {
 
     /// Adds all lines. `inside` are the numbers of the ports of items in their bands.
     fn connect(&mut self, inside: &FxHashMap<usize, usize>) {
-        // By the shared port, and by the direction of its line in the band.
-        let mut known: FxHashMap<(usize, bool), (usize, Option<(usize, usize)>)> =
-            FxHashMap::default();
+        // Nets and their lines in the bands of the shared ends, by the shared port and by the
+        // direction of its line.
+        let mut known: FxHashMap<(usize, bool), (usize, Option<Piece>)> = FxHashMap::default();
         let mut taps: FxHashMap<(usize, usize, Side), usize> = FxHashMap::default();
         for &line in &self.part.lines {
             let Line { from, to } = self.scope.lines[line];
@@ -531,7 +534,7 @@ impl Placed<'_> {
                 }
             }
         }
-        let piece = |(band, line): (usize, usize)| -> Vec<Point> {
+        let piece = |(band, line): Piece| -> Vec<Point> {
             let points = drawn[band].lines[line].iter();
             points.map(|point| origins[band] + *point).collect()
         };
