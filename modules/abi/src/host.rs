@@ -78,12 +78,12 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     let program = program.unwrap_or_else(|why| refuse(path, &why));
     report::require_one_copy();
     if ranks > 1
-        && let Some((library, symbol)) = program.used_by_shared()
+        && let Some((library, symbol, owner)) = program.used_by_shared()
     {
         eprintln!(
-            "warning: {library} uses `{symbol}` of the program, but all ranks share the library, so \
-             they use the `{symbol}` of one rank\n  = help: `--private {library}` gives each rank its \
-             own copy of the library"
+            "warning: {library} uses `{symbol}` of {owner}, but all ranks share {library}, so they \
+             use one and the same `{symbol}`\n  = help: `--private {library}` gives each rank its \
+             own copy"
         );
     }
     // The memory of long messages is used again. Getting it from the kernel each time takes longer

@@ -579,6 +579,27 @@ fn libraries_are_shared_unless_they_are_private() {
         error.starts_with("warning: libnameless.so uses `needed` of the program, "),
         "{error}"
     );
+    let above = INSTALLED.join("libabove.so.1");
+    let output = run(Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wl,-soname,libabove.so.1"])
+        .arg(source("above.c"))
+        .args([library, "-o"])
+        .arg(&above));
+    assert!(output.status.success());
+    let above = above.to_str().unwrap();
+    let user = compile(
+        "above",
+        "user.c",
+        Linked::Loadable,
+        &["-DABOVE", above, library],
+    );
+    let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", "libbump.so.1"));
+    let error = said(&output).1;
+    let expected = "warning: libabove.so.1 uses `bump` of libbump.so.1, but all ranks share ";
+    assert!(error.starts_with(expected), "{error}");
+    let both = "libbump.so.1:libabove.so.1";
+    let output = run(host(3, &user, &[]).env("GRAPHMAP_PRIVATE", both));
+    assert_eq!(said(&output), ("private\n".repeat(3), String::new()));
     for linked in [Linked::Loadable, Linked::Executable] {
         let name = format!("user-{}", linked == Linked::Executable);
         let user = compile(&name, "user.c", linked, &[library]);

@@ -101,24 +101,38 @@ impl Program {
         })
     }
 
-    /// Returns a shared library that uses a symbol which only the program defines, and the symbol.
-    /// All ranks would use the symbol of one of them.
-    pub(crate) fn used_by_shared(&self) -> Option<(String, String)> {
+    /// Returns a shared library that uses a symbol which only the program or a private library
+    /// defines, the symbol, and the file that defines it. All ranks would use one and the same.
+    pub(crate) fn used_by_shared(&self) -> Option<(String, String, String)> {
         let all = libraries_of(&self.path).ok()?;
         let symbols = |path: &Path| Symbols::of(&fs::read(path).ok()?).ok();
-        let all: Vec<(String, Symbols)> = all
+        let shared: Vec<(String, Symbols)> = all
             .into_iter()
+            .filter(|(name, _)| !self.names.contains(name))
             .filter_map(|(name, path)| Some((name, symbols(&path)?)))
             .collect();
-        let is_defined =
-            |symbol: &Vec<u8>| all.iter().any(|(_, other)| other.defined.contains(symbol));
-        let shared = all.iter().filter(|(name, _)| !self.names.contains(name));
-        shared.into_iter().find_map(|(name, symbols)| {
-            let is_own = |symbol: &&Vec<u8>| self.file.defined.contains(*symbol);
-            let mut needed = symbols.needed.iter().filter(is_own);
-            let symbol = needed.find(|&symbol| !is_defined(symbol))?;
+        let is_shared = |symbol| {
+            let mut all = shared.iter();
+            all.any(|(_, symbols)| symbols.defined.contains(symbol))
+        };
+        let private = self.libraries.iter().zip(&self.names);
+        let private = private.map(|(library, name)| (&library.defined, &**name));
+        let owners: Vec<_> = [(&self.file.defined, "the program")]
+            .into_iter()
+            .chain(private)
+            .collect();
+        let owner = |symbol| {
+            let mut owners = owners.iter();
+            owners.find(|(defined, _)| defined.contains(symbol))
+        };
+        shared.iter().find_map(|(name, symbols)| {
+            let mut needed = symbols.needed.iter();
+            let (symbol, owner) = needed.find_map(|symbol| {
+                let (_, owner) = owner(symbol)?;
+                (!is_shared(symbol)).then_some((symbol, *owner))
+            })?;
             let symbol = String::from_utf8_lossy(symbol);
-            Some((name.clone(), symbol.into_owned()))
+            Some((name.clone(), symbol.into_owned(), owner.to_string()))
         })
     }
 

@@ -3,6 +3,9 @@
 #include <stdio.h>
 
 extern int count;
+#ifdef ABOVE
+#define bump above
+#endif
 int bump(int by);
 int call_hook(void);
 
