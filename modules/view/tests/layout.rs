@@ -162,10 +162,12 @@ fn pictures() -> impl Strategy<Value = Picture> {
             });
         }
         for ((from, to), ports, (length, initial, wraps)) in edges {
-            let end = |node: usize, port: usize| End {
+            // A port has one direction.
+            let end = |node: usize, port: String| End {
                 node: (node % (nodes.len() + 2)).checked_sub(2),
-                port: format!("p{port}"),
+                port,
             };
+            let ports = (format!("out{}", ports.0), format!("in{}", ports.1));
             let (from, to) = (end(from, ports.0), end(to, ports.1));
             if from.node.is_none() && to.node.is_none() {
                 continue;

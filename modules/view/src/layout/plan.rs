@@ -318,12 +318,18 @@ impl<'p> Planning<'p> {
         .map(|text| sizes::label(&text))
     }
 
-    /// Returns the side on which most processes of the kind of a node have a port with lines.
+    /// Returns the side on which most processes of the kind of a node have a port with lines. Lines
+    /// of layers have ports at the left and at the right only.
     fn usual_side(&self, node: usize, port: &str, leaves: bool) -> Side {
         let kind = &*self.picture.nodes[node].kind;
         let sides = self.sides_of_ports.get(&(kind, port, leaves));
-        let most =
-            sides.and_then(|sides| sides.iter().max_by_key(|(side, count)| (**count, **side)));
+        let (scope, _) = self.nesting.node(node);
+        let is_layered = self.nesting.shape(self.picture, scope) == Shape::Layered;
+        let fits = |side: &Side| !is_layered || matches!(side, Side::Left | Side::Right);
+        let most = sides.and_then(|sides| {
+            let sides = sides.iter().filter(|(side, _)| fits(side));
+            sides.max_by_key(|(side, count)| (**count, **side))
+        });
         most.map_or(
             match leaves {
                 true => Side::Right,
