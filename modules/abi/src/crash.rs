@@ -348,8 +348,8 @@ impl Stop {
         }
     }
 
-    /// Returns the program that a thread of no rank runs: the address at which it is loaded, and its
-    /// rank.
+    /// Returns the program that a thread of no rank runs: the address at which it is loaded, and
+    /// its rank.
     fn owner(&self) -> Option<(usize, usize)> {
         if self.rank != NO_RANK {
             return None;

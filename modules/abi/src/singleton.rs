@@ -49,7 +49,8 @@ pub(crate) fn forbid() {
 }
 
 /// Makes the calling thread the only rank of its run, if the program was started directly and this
-/// is its first call of MPI. Otherwise ends the OS process, unless any thread may call the function.
+/// is its first call of MPI. Otherwise ends the OS process, unless any thread may call the
+/// function.
 #[cold]
 pub(crate) fn adopt(name: &str, on: On) -> Rc<Rank> {
     if IS_TAKEN.swap(true, Ordering::Relaxed) {

@@ -23,8 +23,8 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     waited.unwrap_or_else(|_| resume_unwind(Box::new(CannotWait)))
 }
 
-/// Payload of the panic of a rank that cannot wait, because it is in a function that MPI has called,
-/// such as an operation.
+/// Payload of the panic of a rank that cannot wait, because it is in a function that MPI has
+/// called, such as an operation.
 pub(crate) struct CannotWait;
 
 /// Polls a future once, without a waker. Use it only for futures that are known to be ready.

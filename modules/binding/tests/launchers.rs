@@ -196,8 +196,8 @@ impl Sandbox {
             said.contains(" cannot find the executable ./nowhere\n"),
             "{said}"
         );
-        // The launchers of MPICH's family may write to a rank that has ended already, although their
-        // input stays open.
+        // The launchers of MPICH's family may write to a rank that has ended already, although
+        // their input stays open.
         let has_died = launcher != Launcher::OpenMpi && output.status.signal() == Some(SIGPIPE);
         let code = output.status.code();
         assert!(code == Some(2) || has_died, "{}: {said}", output.status);

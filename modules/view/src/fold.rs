@@ -29,8 +29,8 @@ pub(crate) struct ShownBox {
     pub(crate) count: usize,
     /// Index of its frame.
     pub(crate) frame: Option<usize>,
-    /// Place among the boxes and frames of its frame: the place of the first node among the items of
-    /// its scope, or the cell in a hypercube.
+    /// Place among the boxes and frames of its frame: the place of the first node among the items
+    /// of its scope, or the cell in a hypercube.
     pub(crate) position: usize,
     /// Form of the box.
     pub(crate) form: Form,
@@ -212,8 +212,9 @@ impl Fold<'_> {
         matches!(structure, Structure::Rows { .. }) && is_node(self.families.members(family)[0])
     }
 
-    /// Returns true if the family consists of equal modules, each joined to the next, that are shown
-    /// by samples: small ones, and those with nodes of one kind, such as the ranks of a butterfly.
+    /// Returns true if the family consists of equal modules, each joined to the next, that are
+    /// shown by samples: small ones, and those with nodes of one kind, such as the ranks of a
+    /// butterfly.
     fn are_sampled(&self, family: usize) -> bool {
         let inside = |module: u32| self.tree.inside(module);
         let members = self.families.members(family);

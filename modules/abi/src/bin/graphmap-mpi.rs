@@ -30,7 +30,8 @@ fn start() -> Result<ExitCode, String> {
     unsafe {
         // The program expects the default action, which Rust changes.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // Its symbols are not global, so that a library which a program links before it comes first.
+        // Its symbols are not global, so that a library which a program links before it comes
+        // first.
         let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if handle.is_null() {
             let error = CStr::from_ptr(libc::dlerror());

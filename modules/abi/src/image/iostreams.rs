@@ -1,8 +1,8 @@
 //! Standard streams of C++ (`std::cout` and others), of which each rank has its own.
 //!
 //! The streams of a rank are constructed when its program is loaded, in the way of the GNU C++
-//! library, but for the standard streams of C of this rank. They have no buffer, so that output of C
-//! and of C++ keeps its order. A program that contains that library has its own streams already.
+//! library, but for the standard streams of C of this rank. They have no buffer, so that output of
+//! C and of C++ keeps its order. A program that contains that library has its own streams already.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
@@ -99,8 +99,8 @@ pub(super) fn place(rank: &Rank, name: &CStr, address: usize) {
 /// constructs it with functions of the C++ library, which `symbol` finds.
 ///
 /// # Safety
-/// `symbol` must return addresses of functions of these names, or `None`. The memory that was passed
-/// to [`place`] must have the size of a stream.
+/// `symbol` must return addresses of functions of these names, or `None`. The memory that was
+/// passed to [`place`] must have the size of a stream.
 pub(super) unsafe fn find(rank: &Rank, name: &CStr, symbol: Symbol<'_>) -> Option<usize> {
     let index = index(name)?;
     // SAFETY: guaranteed by the caller.
@@ -219,7 +219,8 @@ pub(super) fn replacement(name: &[u8]) -> Option<*const ()> {
     }
 }
 
-/// `std::ios_base::sync_with_stdio`. The streams of a rank do not change. Returns the last argument.
+/// `std::ios_base::sync_with_stdio`. The streams of a rank do not change. Returns the last
+/// argument.
 extern "C" fn sync_with_stdio(is_synchronized: bool) -> bool {
     match rank::current() {
         Some(rank) => !Iostreams::of(&rank)

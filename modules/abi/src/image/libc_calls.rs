@@ -141,8 +141,8 @@ extern "C" fn quick_exit(status: c_int) -> ! {
     exit_at_once(status)
 }
 
-/// `__cxa_thread_atexit`: registers a destructor of a thread-local object. It runs at the end of the
-/// rank.
+/// `__cxa_thread_atexit`: registers a destructor of a thread-local object. It runs at the end of
+/// the rank.
 unsafe extern "C" fn at_thread_exit(
     function: Destructor,
     object: *mut c_void,

@@ -176,7 +176,8 @@ macro_rules! drand {
                 // SAFETY: without an argument, the numbers of the rank are used.
                 let x = unsafe { &raw mut (*data).x }.cast::<c_ushort>();
                 $(let x = { let _ = x; $argument };)?
-                // SAFETY: the state is valid, and the caller passes three numbers. Zero is a result.
+                // SAFETY: the state is valid, and the caller passes three numbers. Zero is a
+                // result.
                 unsafe {
                     $inner(x, data, result.as_mut_ptr());
                     result.assume_init()

@@ -1,5 +1,5 @@
-// Each rank changes the state of its own streams of C++, and uses wide characters. The argument is a
-// folder with a file `words`.
+// Each rank changes the state of its own streams of C++, and uses wide characters. The argument is
+// a folder with a file `words`.
 #include <mpi.h>
 
 #include <clocale>

@@ -1,5 +1,5 @@
-/* Rank 0 waits for each of the others, which set a variable of the environment. It waits in each way
-   that suspends a rank without a message. */
+/* Rank 0 waits for each of the others, which set a variable of the environment. It waits in each
+   way that suspends a rank without a message. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <poll.h>

@@ -293,9 +293,9 @@ fn columns_of_ring(count: usize) -> usize {
     count.div_ceil(best.unwrap_or(2))
 }
 
-/// Returns the cells of a closed way through a matrix with an even number of rows, the last of which
-/// may be shorter: along the first row, back and forth through the other rows without the first
-/// column, and up this column.
+/// Returns the cells of a closed way through a matrix with an even number of rows, the last of
+/// which may be shorter: along the first row, back and forth through the other rows without the
+/// first column, and up this column.
 fn closed_way(count: usize, columns: usize) -> Vec<usize> {
     let rows = count.div_ceil(columns);
     let mut cells: Vec<usize> = (0..columns).collect();

@@ -412,8 +412,8 @@ impl<'p> Planning<'p> {
                     Item::Node(_) => true,
                     Item::Group(group) => self.nesting.shape(self.picture, group) != Shape::Layered,
                 };
-                // The single box of the last row of a ring is joined to the box above it. In a chain
-                // it is not, and has its line at the left like the first box of each row.
+                // The single box of the last row of a ring is joined to the box above it. In a
+                // chain it is not, and has its line at the left like the first box of each row.
                 let last = items.len().saturating_sub(1);
                 let above = last.checked_sub(columns);
                 let closes = !last.is_multiple_of(columns)

@@ -51,8 +51,8 @@ pub(crate) fn kinds(scene: &Scene) -> (Vec<&str>, Vec<Kinds>) {
 
 impl Groups {
     /// Returns the groups of a scene. Below [`FOLDED`] OS processes, each has a box of its own.
-    /// Otherwise the first of these ways that has at most 24 boxes is taken. If OS processes share a
-    /// box because they are alike, it must show enough of the traffic.
+    /// Otherwise the first of these ways that has at most 24 boxes is taken. If OS processes share
+    /// a box because they are alike, it must show enough of the traffic.
     ///
     /// 1. OS processes of a host share a box if they have equal numbers of each kind and of cores,
     ///    and equal loads.
