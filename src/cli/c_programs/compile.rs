@@ -80,9 +80,13 @@ fn compile(
         session.show(&format!("{}\n", library.scripts().display()))?;
         return Ok(Exit::Ok);
     }
-    // The variable may have several words, such as `ccache gcc`.
-    let compiler = std::env::var(variable).unwrap_or_default();
-    let mut compiler = words(&compiler).into_iter();
+    let compiler = std::env::var_os(variable).unwrap_or_default();
+    // The variable names a file, or has several words, such as `ccache gcc`.
+    let compiler = match Path::new(&compiler).is_file() {
+        true => vec![compiler],
+        false => words(&compiler.to_string_lossy()),
+    };
+    let mut compiler = compiler.into_iter();
     let (compiler, options) = match compiler.next() {
         Some(first) => (first, compiler.collect()),
         None => (default.into(), Vec::new()),
